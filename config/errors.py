@@ -68,7 +68,7 @@ class InvalidParameter(DomainError):
     """A value that is well formed JSON but not acceptable; `param` names it."""
 
     code = "invalid_parameter"
-    message = "A parameter is not acceptable."
+    message = "A parameter is not valid."
 
 
 class ServiceUnavailable(DomainError):

@@ -28,13 +28,13 @@ class LastOwner(DomainError):
 
 class MemberGone(DomainError):
     code = "member_gone"
-    message = "This person is not a member any more."
+    message = "This person is no longer a member."
 
 
 class RoleNotYours(DomainError):
     code = "role_not_yours"
     status = 403
-    message = "Only an owner decides who is an owner."
+    message = "Only an owner can add or remove owners."
 
 
 def roles_to_give(member: Member) -> list[Role]:
@@ -117,7 +117,7 @@ def prefer(*, member: Member, language: str, timezone: str, number_style: str, n
     if language not in dict(settings.DASHBOARD_LANGUAGES):
         raise InvalidParameter("There is no such language.", param="language")
     if timezone not in available_timezones():
-        raise InvalidParameter("This is no time zone, such as Europe/Berlin.", param="timezone")
+        raise InvalidParameter("This is not a time zone. Use a name such as Europe/Berlin.", param="timezone")
     if number_style not in NumberStyle.values:
         raise InvalidParameter("There is no such way to write numbers.", param="number_style")
     if unknown := set(notices) - set(Notice.values):

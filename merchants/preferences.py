@@ -20,7 +20,7 @@ class Notice(TextChoices):
     """Kinds of mail notices to a member."""
 
     PAID = "payment_paid", _("A payment is paid")
-    UNPAID = "payment_unpaid", _("A payment expires, or is undone by its network")
+    UNPAID = "payment_unpaid", _("A payment expires, or its network undoes it")
     DECISION = "decision", _("Money waits for a decision")
     SETTLED = "settlement_made", _("A settlement is paid")
     HELD = "settlement_held", _("A settlement could not be paid")

@@ -16,17 +16,17 @@ from merchants.services import IssuedKey, MayNotGive, issue_api_key, revoke_api_
 
 class KeyEnded(DomainError):
     code = "key_ended"
-    message = "This pair does not work any more. Generate a new one."
+    message = "This pair no longer works. Create a new one."
 
 
 class KeyRetiring(DomainError):
     code = "key_retiring"
-    message = "This pair was replaced already, and ends by itself."
+    message = "This pair was already replaced, and ends automatically."
 
 
 class KeyNotRetiring(DomainError):
     code = "key_not_retiring"
-    message = "This pair does not end because of a new one."
+    message = "This pair is not about to end because of a new one."
 
 
 def rotate_api_key(

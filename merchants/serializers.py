@@ -126,8 +126,10 @@ class SettingsSerializer(StrictSerializer):
     surplus = StrictChoiceField(
         choices=Surplus.values,
         required=False,
-        help_text="What is paid beyond the price: `ask` holds it for a decision, `give_back` sends it back to its "
-        "sender, `keep` credits it up to `surplusKept`.",
+        help_text=(
+            "What happens to a surplus: `ask` holds it for a decision, `give_back` refunds it to its sender, "
+            "`keep` credits it up to `surplusKept`."
+        ),
     )
     surplusKept = DecimalField(
         digits=2,
@@ -253,7 +255,10 @@ class BalanceEntrySchema(serializers.Serializer[Any]):
         help_text="What you owe: credited and spent before a chain took the payment back. Decimal."
     )
     inSuspense = serializers.CharField(
-        help_text="Came late, short, in surplus or astray, and waits for your decision: not yours yet. Decimal."
+        help_text=(
+            "Arrived late, short, in surplus, or in the wrong coin or network, and waits for your decision: not "
+            "yours yet. Decimal."
+        )
     )
 
 

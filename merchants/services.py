@@ -52,7 +52,7 @@ _WALLET: Final = re.compile(r"0x[0-9a-fA-F]{40}|G[A-Z2-7]{55}|M[A-Z2-7]{68}")
 
 class MayNotGive(DomainError):
     code = "may_not_give"
-    message = "A key cannot do more than your own role permits. Ask an owner or an admin to make this one."
+    message = "A key cannot do more than your own role permits. Ask an owner or an admin to create this one."
 
 
 @dataclass(frozen=True, slots=True)

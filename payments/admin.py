@@ -156,12 +156,12 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
     readonly_fields = ("suggested", "link_for_sender", "proposals")
     proposal_kinds = (ProposalKind.ACCEPT, ProposalKind.ATTRIBUTE)
 
-    @admin.display(description="Page where its sender asks it back")
+    @admin.display(description="Page where the sender can ask for it back")
     def link_for_sender(self, discrepancy: Discrepancy) -> str:
         deposit = discrepancy.deposit
         return return_link(deposit) if deposit and not deposit.payment_id and is_returnable(deposit) else ""
 
-    @admin.display(description="What came, and for whom it may be")
+    @admin.display(description="What arrived, and who it may be for")
     def suggested(self, discrepancy: Discrepancy) -> str:
         return describe(discrepancy) if discrepancy.payment_id is None else ""
 

@@ -227,7 +227,7 @@ def wallet_param(network: str) -> str:
 
 def _offer(environment: str, network: str, coin: str, wallet: str, *, param: str) -> Offer:
     if environment == Environment.PRODUCTION and wallet.lower() == SANDBOX_WALLET.lower():
-        raise InvalidParameter("This is the wallet of the sandbox's examples. Name your own.", param=param)
+        raise InvalidParameter("This is the wallet of the sandbox's examples. Enter your own.", param=param)
     adapter = registry.chain(environment, network)
     asset = registry.asset(environment, network, coin)
     wallet = _wallet(adapter, wallet, param=param)

@@ -48,7 +48,7 @@ class DestinationSerializer(StrictSerializer):
 class NewRefundSerializer(StrictSerializer):
     """The body of a create request."""
 
-    paymentId = StrictCharField(max_length=MAX_ID_CHARACTERS, help_text="The payment whose money is given back.")
+    paymentId = StrictCharField(max_length=MAX_ID_CHARACTERS, help_text="The payment to refund.")
     amount = AmountField(
         maximum=MAX_FIAT_AMOUNT,
         required=False,
@@ -68,7 +68,7 @@ class NewRefundSerializer(StrictSerializer):
     discrepancyId = StrictCharField(
         max_length=MAX_ID_CHARACTERS,
         required=False,
-        help_text="Money of the payment that is in suspense; it is given back whole, so without an amount.",
+        help_text="The discrepancy to refund. It is refunded in full, so leave out the amount.",
     )
     metadata = MetadataField(default=dict, help_text="Any JSON object of yours, up to 16 KiB; given back as sent.")
 
@@ -86,7 +86,7 @@ class RefundSchema(serializers.Serializer[Any]):
     id = serializers.CharField()
     object = serializers.ChoiceField(choices=["refund"])
     paymentId = serializers.CharField()
-    discrepancyId = serializers.CharField(allow_null=True, help_text="The money in suspense that is given back.")
+    discrepancyId = serializers.CharField(allow_null=True, help_text="The discrepancy that is refunded.")
     amount = serializers.FloatField(
         allow_null=True,
         help_text="In the currency, at the original quote: an exact decimal number. Null for a coin nobody quoted.",
@@ -102,8 +102,10 @@ class RefundSchema(serializers.Serializer[Any]):
         allow_null=True, help_text="What arrived, by the receipt of the on-chain transaction; null until then."
     )
     returnsFee = serializers.BooleanField(
-        help_text="Whether your next settlement gives back the fee on what is given back, by the operator's policy "
-        "when the refund was made. False for money in suspense, on which no fee is taken."
+        help_text=(
+            "Whether your next settlement returns the fee on the refunded amount, by the operator's policy when "
+            "the refund was created. False for a discrepancy, on which no fee is taken."
+        )
     )
     cryptocurrency = CoinField()
     network = NetworkField()

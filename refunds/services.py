@@ -49,12 +49,12 @@ logger = structlog.get_logger(__name__)
 
 class PaymentNotRefundable(DomainError):
     code = "payment_not_refundable"
-    message = "Nothing has been paid that could be given back."
+    message = "Nothing has been paid that could be refunded."
 
 
 class DiscrepancyRequired(DomainError):
     code = "discrepancy_required"
-    message = "Several sums of this payment are in suspense: say by discrepancyId which one to give back."
+    message = "This payment has several open discrepancies. Choose the one to refund with discrepancyId."
 
 
 class RefundNotCancellable(DomainError):
@@ -64,7 +64,7 @@ class RefundNotCancellable(DomainError):
 
 class RefundHasDestination(DomainError):
     code = "refund_has_destination"
-    message = "Where this refund goes has been decided, and cannot be changed any more."
+    message = "This refund already has an address, and it cannot be changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +383,7 @@ def _source(payment: Payment, request: NewRefund) -> Discrepancy | None:
         raise DiscrepancyResolved(param="discrepancyId")
     if request.amount is not None:
         raise InvalidParameter(
-            "Money that waits for a decision is given back whole: leave out the amount.", param="amount"
+            "Money that waits for a decision is refunded in full: leave out the amount.", param="amount"
         )
     return discrepancy
 
@@ -412,9 +412,9 @@ def _share_of_payment(payment: Payment, amount: Decimal | None) -> Share:
     if share is None:
         param = None if requested is None else "amount"
         if not left.units:
-            raise RefundExceedsPayment("All that was paid has been given back, or is reserved for it.", param=param)
+            raise RefundExceedsPayment("Everything that was paid is refunded, or reserved for refunds.", param=param)
         most = f"{from_units(left.fiat, digits)} {payment.currency}"
-        raise RefundExceedsPayment(f"Of this payment, {most} can still be given back.", param=param)
+        raise RefundExceedsPayment(f"Of this payment, {most} can still be refunded.", param=param)
     if not share.units:
         raise InvalidParameter(
             f"This is less than the smallest amount of {payment.cryptocurrency} that can be sent.", param="amount"

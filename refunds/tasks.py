@@ -26,7 +26,7 @@ from refunds.services import NewRefund, create_refund, resolve_destination
 logger = structlog.get_logger(__name__)
 
 BATCH = 200
-REASON_OF_SURPLUS = "Paid beyond the price"
+REASON_OF_SURPLUS = "Overpaid"
 
 SILENCES_MAX = 3
 """After so many senders of a network that failed to resolve, the others wait for the next time."""

@@ -126,7 +126,7 @@ class RefundViewSet(MerchantViewSet):
 
     @refuses(RefundHasDestination, UnsupportedNetwork)
     @extend_schema(
-        summary="Name the address of a refund that needs one",
+        summary="Give a refund its address",
         description=(
             "For a refund whose status is `requires_action`: nobody can tell from the incoming transfer "
             "where the money is to go."

@@ -15,7 +15,7 @@ from payments.states import DiscrepancyKind
 from payments.transfers.states import HoldReason, MemoType, PayoutStatus
 from refunds.models import Refund
 
-ELSEWHERE = gettext_lazy("Refund the payment again and name another address.")
+ELSEWHERE = gettext_lazy("Refund the payment again, to another address.")
 ADDRESSES: dict[Family, Promise] = {
     "evm": gettext_lazy("It starts with 0x, followed by 40 letters and digits."),
     "stellar": gettext_lazy(
@@ -33,10 +33,10 @@ MEMOS: dict[Family, Promise] = {
 """By the network families that have memos: who needs one."""
 
 NEEDED_BECAUSE: dict[Family, Promise] = {
-    "evm": gettext_lazy("It did not come from one ordinary account that could be paid back."),
+    "evm": gettext_lazy("The money did not come from a single ordinary account that can be paid back."),
     "stellar": gettext_lazy(
-        "It came with a memo, from several accounts, or from one that many people share, as those of exchanges "
-        "are: what is sent back there without the right memo reaches nobody."
+        "The money came with a memo, from several accounts, or from an account that many people share, such as an "
+        "exchange’s. Sent back there without the right memo, it would not reach the payer."
     ),
 }
 """By network family: the reason a destination has to be named."""
@@ -54,7 +54,7 @@ FAILURES: dict[str, Promise] = {
 
 AFTER_FAILURES: dict[str, Promise] = {
     "no_trustline": gettext_lazy(
-        "Ask the payer to add the coin to the account, then refund the payment again; or name another address."
+        "Ask the payer to add the coin to the account, then refund the payment again. Or refund it to another address."
     ),
     "memo_required": gettext_lazy(
         "Ask the payer for the memo, then refund the payment again with address and memo, or with an M address."
@@ -65,9 +65,9 @@ AFTER_FAILURES: dict[str, Promise] = {
 """By failure code: what its merchant does next; ELSEWHERE after any other."""
 
 
-_BY_ITSELF = gettext_lazy("There is nothing for you to do: it goes on by itself.")
-_OPERATORS = gettext_lazy("Amounts like this are looked at by the operator of this service before they leave.")
-_OPERATORS_ARE_TOLD = gettext_lazy("It is not signed yet, and the operator of this service has been told.")
+_BY_ITSELF = gettext_lazy("You do not need to do anything: it continues automatically.")
+_OPERATORS = gettext_lazy("The operator of this service reviews amounts of this size before they are sent.")
+_OPERATORS_ARE_TOLD = gettext_lazy("It is not sent yet. The operator of this service has been told.")
 HELD: dict[str, tuple[Promise, Promise]] = {
     HoldReason.APPROVAL: (_OPERATORS, _BY_ITSELF),
     HoldReason.OVER_LIMIT: (_OPERATORS, _BY_ITSELF),
@@ -78,12 +78,16 @@ HELD: dict[str, tuple[Promise, Promise]] = {
         gettext_lazy("The wallet that pays is being filled; the operator of this service does it."),
         _BY_ITSELF,
     ),
-    HoldReason.COIN_PAUSED: (gettext_lazy("The issuer of the coin lets nobody send it at the moment."), _BY_ITSELF),
+    HoldReason.COIN_PAUSED: (
+        gettext_lazy("The issuer of the coin has stopped all transfers of it for now."),
+        _BY_ITSELF,
+    ),
     HoldReason.WALLET_BLOCKED: (gettext_lazy("The issuer of the coin has blocked the wallet that pays."), _BY_ITSELF),
     HoldReason.NO_TRUSTLINE: (
         gettext_lazy("The account at this address does not take this coin yet."),
         gettext_lazy(
-            "Ask the payer to add a trustline for it: then it goes on by itself. Or cancel it and name another address."
+            "Ask the payer to add a trustline for the coin; the refund then continues automatically. Or cancel it "
+            "and refund to another address."
         ),
     ),
     HoldReason.NETWORK: (gettext_lazy("The network cannot be reached at the moment."), _BY_ITSELF),
@@ -95,12 +99,12 @@ HELD: dict[str, tuple[Promise, Promise]] = {
 
 
 QUOTED = gettext_lazy(
-    "The payer gets the coins that the amount was when the payment was quoted, whatever they are worth by now: more or "
-    "less than they were is the payer’s."
+    "The payer gets the number of coins from the payment’s original quote, whatever they are worth now. A change "
+    "in their value is the payer’s gain or loss."
 )
-FEE_RETURNED = gettext_lazy("The fee on what is given back is yours again with your next settlement.")
-FEE_KEPT = gettext_lazy("The fee on the payment is kept: refunds do not give it back.")
-NO_FEE = gettext_lazy("No fee is taken on money that waits for a decision, so there is none to give back.")
+FEE_RETURNED = gettext_lazy("The fee on the refunded amount is returned to you with your next settlement.")
+FEE_KEPT = gettext_lazy("The fee on the payment is not returned when you refund it.")
+NO_FEE = gettext_lazy("No fee is taken on money that waits for a decision, so there is none to return.")
 
 
 def terms(*, returns_fee: bool) -> list[str]:
@@ -108,7 +112,7 @@ def terms(*, returns_fee: bool) -> list[str]:
     return [str(QUOTED), str(FEE_RETURNED if returns_fee else FEE_KEPT)]
 
 
-NAME_ONE = gettext_lazy("Let the payer give an address, or name one yourself. The money is reserved until then.")
+NAME_ONE = gettext_lazy("Let the payer enter an address, or enter one yourself. The money is reserved until then.")
 
 
 def destination_needed(family: Family) -> str:
@@ -123,7 +127,10 @@ def held(refund: Refund) -> tuple[str, str] | None:
         return None
     why, then = HELD.get(payout.hold_reason, (payout.hold_reason, ""))  # a later version's worker has more reasons
     if payout.hold_reason == HoldReason.NO_TRUSTLINE and payout.set_aside_at is not None:
-        otherwise = gettext("If it does not by %(moment)s, the money is set aside, and the payer has to claim it.")
+        otherwise = gettext(
+            "If the account does not take the coin by %(moment)s, the money is set aside, and the payer has to "
+            "claim it."
+        )
         return str(why), f"{then} {otherwise}" % {"moment": exact(payout.set_aside_at)}
     return str(why), str(then)
 
@@ -133,9 +140,9 @@ def to_claim(refund: Refund) -> tuple[str, str] | None:
     if not refund.claimable_balance:
         return None
     return gettext("Set aside for the payer to claim"), gettext(
-        "The account did not take %(coin)s for days, so the money was set aside for it on the network, where nobody "
-        "else can take it. Tell the payer to add %(asset)s to the account, and then to claim the claimable balance "
-        "named below."
+        "The account did not take %(coin)s for days, so the money was set aside for it on the network, where "
+        "nobody else can take it. Tell the payer to add %(asset)s to the account and then claim the claimable "
+        "balance below."
     ) % {"coin": refund.cryptocurrency, "asset": asset(refund)}
 
 

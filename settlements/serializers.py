@@ -121,7 +121,9 @@ class PlannedSettlementSchema(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Why the network would not have paid this wallet when it was last asked; the settlement asks again.",
     )
-    problemMessage = serializers.CharField(allow_null=True, help_text="The same for people, and what to do.")
+    problemMessage = serializers.CharField(
+        allow_null=True, help_text="The same as a sentence for people, and what to do."
+    )
 
 
 class CarriedOverSchema(serializers.Serializer[Any]):
@@ -130,7 +132,7 @@ class CarriedOverSchema(serializers.Serializer[Any]):
     cryptocurrency = CoinField()
     amount = serializers.CharField(help_text="Negative when it is owed.")
     reason = serializers.CharField(help_text="Why it waits for a later settlement, for programs.")
-    message = serializers.CharField(help_text="The same for people.")
+    message = serializers.CharField(help_text="The same as a sentence for people.")
 
 
 class DebtOffsetSchema(serializers.Serializer[Any]):

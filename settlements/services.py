@@ -83,14 +83,14 @@ class SettlementNotFailed(DomainError):
 
 class NothingToRedirect(DomainError):
     code = "nothing_to_redirect"
-    message = "No money waits for this wallet any more."
+    message = "No money is waiting for this wallet."
 
 
 class WalletWaits(DomainError):
     code = "wallet_waits"
     message = (
-        "You have a wallet of your own on this network. Redirect to that one, or name another on the page of your "
-        "wallets: it is paid once its wait is over."
+        "You have a wallet of your own on this network. Redirect to that one, or add another on the page of your "
+        "wallets: it is paid once its waiting time is over."
     )
 
 
@@ -264,7 +264,7 @@ def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> 
         raise InvalidParameter("This wallet is not on the allow list.", param="wallet")
     routing = routing_of(failed.merchant_id, failed.environment)
     if routing.is_lost(failed.network, wallet):
-        raise InvalidParameter("You have said that the key of this wallet is lost.", param="wallet")
+        raise InvalidParameter("You have reported that the key of this wallet is lost.", param="wallet")
     agreed = routing.in_use.get(failed.network)
     if agreed is not None and wallet_key(agreed) != wallet_key(wallet):
         raise WalletWaits(param="wallet")

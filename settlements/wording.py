@@ -13,69 +13,68 @@ from settlements.states import RateMoment, SettlementProblem
 
 WHAT_NEXT: dict[str, Promise] = {
     SettlementProblem.INSUFFICIENT_LIQUIDITY: gettext_lazy(
-        "Your money is set apart and is paid as soon as there is enough. There is nothing for you to do."
+        "Your money is reserved. It is paid as soon as there is enough. You do not need to do anything."
     ),
     SettlementProblem.OVER_LIMIT: gettext_lazy(
-        "Amounts of this size are looked at before they leave. "
-        "It is paid once that is done; there is nothing for you to do."
+        "The operator reviews amounts of this size before they are sent. It is paid after that. You do not need "
+        "to do anything."
     ),
     SettlementProblem.RATE_UNAVAILABLE: gettext_lazy(
-        "It is converted and paid as soon as there is a rate. There is nothing for you to do."
+        "It is converted and paid as soon as there is a rate. You do not need to do anything."
     ),
     SettlementProblem.CURRENCY_UNAVAILABLE: gettext_lazy(
         "It is paid once the coin is in use there again. "
         "For later settlements you can choose another settlement currency."
     ),
     SettlementProblem.NETWORK_UNAVAILABLE: gettext_lazy(
-        "It is paid as soon as the network can be used again. There is nothing for you to do."
+        "It is paid as soon as the network can be used again. You do not need to do anything."
     ),
     SettlementProblem.COIN_PAUSED: gettext_lazy(
-        "It is paid as soon as the coin can be sent again. There is nothing for you to do."
+        "It is paid as soon as the coin can be sent again. You do not need to do anything."
     ),
     SettlementProblem.HOT_WALLET_BLOCKED: gettext_lazy(
-        "Your operator knows of it. It is paid as soon as the wallet may send the "
-        "coin again; there is nothing for you to do."
+        "Your operator has been told. It is paid as soon as the paying wallet may send the coin again. You do not "
+        "need to do anything."
     ),
     SettlementProblem.DESTINATION_INVALID: gettext_lazy(
-        "The money is back in your balance and stays there until you name another "
-        "wallet or say that this one can be paid."
+        "The money is back in your balance and stays there until you choose another wallet or confirm that this "
+        "one can be paid."
     ),
-    SettlementProblem.NO_TRUSTLINE: gettext_lazy("Add a trustline for the coin to the wallet, or name another wallet."),
+    SettlementProblem.NO_TRUSTLINE: gettext_lazy("Add a trustline for the coin to the wallet, or use another wallet."),
     SettlementProblem.MEMO_REQUIRED: gettext_lazy(
-        "The wallet belongs to a service that tells its customers apart by memos, and "
-        "settlements carry none. Name the M address that the service shows you, which contains the memo, or a wallet "
-        "of your own; until then the money stays in your balance."
+        "The wallet belongs to a service that identifies its customers by memos, and settlements carry none. "
+        "Enter the M address that the service shows you, which contains the memo, or use a wallet of your own. "
+        "Until then the money stays in your balance."
     ),
     SettlementProblem.DESTINATION_REFUSED: gettext_lazy(
-        "Ask the issuer of the coin why, or name another wallet. Until then the money stays in your balance."
+        "Ask the issuer of the coin why, or use another wallet. Until then the money stays in your balance."
     ),
     SettlementProblem.TRANSFER_FAILED: gettext_lazy(
         "The money is back in your balance and is paid with the next settlement."
     ),
     SettlementProblem.WALLET_LOST: gettext_lazy(
-        "The money is back in your balance, and goes to your other wallet on the network "
-        "once the wait is over. The page of your wallets says when."
+        "The money is back in your balance. It goes to your other wallet on the network once the waiting time is "
+        "over. The page of your wallets shows when."
     ),
     SettlementProblem.REJECTED: gettext_lazy(
-        "The money is back in your balance and stays there. Ask your operator why, or name another wallet."
+        "The money is back in your balance and stays there. Ask your operator why, or use another wallet."
     ),
 }
 
 REFUSED: dict[str, Promise] = {
     SettlementProblem.NO_TRUSTLINE: gettext_lazy(
-        "When last asked about, this wallet did not hold %(coin)s yet. Add the coin, or "
-        "the settlement waits until you have."
+        "At the last check, this wallet did not hold %(coin)s yet. Add the coin to it: the settlement waits until then."
     ),
     SettlementProblem.MEMO_REQUIRED: gettext_lazy(
-        "When last asked about, this wallet's account wanted a memo, which settlements do "
-        "not carry. Name the M address that its service shows, which contains the memo, or a wallet of your own."
+        "At the last check, this wallet's account required a memo, which settlements cannot carry. Enter the M "
+        "address that its service shows, which contains the memo, or use a wallet of your own."
     ),
     SettlementProblem.DESTINATION_INVALID: gettext_lazy(
-        "When last asked about, nobody could be paid at this wallet. Check its address, or name another."
+        "At the last check, this wallet could not be paid. Check its address, or use another wallet."
     ),
     SettlementProblem.DESTINATION_REFUSED: gettext_lazy(
-        "When last asked about, this wallet was forbidden by the issuer of %(coin)s. "
-        "Ask the issuer why, or name another."
+        "At the last check, the issuer of %(coin)s did not allow this wallet. Ask the issuer why, or use another "
+        "wallet."
     ),
 }
 """Beside a planned settlement: the reason the network would not have paid its wallet at its last reply."""
@@ -90,16 +89,18 @@ CARRIED: dict[str, Promise] = {
         "The wallet is not proven to be yours; prove it on the page of your wallets"
     ),
     CarryReason.WALLET_LOST: gettext_lazy(
-        "You have said that the key of this wallet is lost; your other wallet gets it once the wait is over"
+        "You have reported the key of this wallet as lost; your other wallet is paid once the waiting time is over"
     ),
     CarryReason.WALLET_BLOCKED: gettext_lazy("The last settlement to this wallet failed"),
-    CarryReason.WALLET_INVALID: gettext_lazy("Nobody can be paid at this wallet on this network"),
+    CarryReason.WALLET_INVALID: gettext_lazy("This wallet cannot be paid on this network"),
     CarryReason.NO_TRUSTLINE: gettext_lazy(
         "A settlement waits until this wallet holds the coin; this follows once it is paid"
     ),
     CarryReason.NETWORK_UNAVAILABLE: gettext_lazy("The network is not in use at the moment"),
     CarryReason.RATE_UNAVAILABLE: gettext_lazy("There is no exchange rate for this coin at the moment"),
-    CarryReason.COINS_MISSING: gettext_lazy("Its coins are missing on the network; your operator decides who bears it"),
+    CarryReason.COINS_MISSING: gettext_lazy(
+        "Its coins are missing on the network; your operator decides who bears the loss"
+    ),
 }
 
 ENTRIES: dict[str, Promise] = {
@@ -112,12 +113,12 @@ ENTRIES: dict[str, Promise] = {
 
 RATE_OF: dict[str, Promise] = {
     RateMoment.WHEN_PAID: gettext_lazy(
-        "Other coins are converted at the rate of the moment the money leaves. Until then the amount is an estimate: a "
-        "move of the rate while the settlement waits is yours."
+        "Other coins are converted at the rate when the money leaves. Until then the amount is an estimate. If "
+        "the rate changes while the settlement waits, the gain or loss is yours."
     ),
     RateMoment.WHEN_MADE: gettext_lazy(
-        "Other coins are converted at the rate of the moment the settlement is made. A move of the rate while it waits "
-        "is the operator’s, not yours."
+        "Other coins are converted at the rate when the settlement is created. If the rate changes while it "
+        "waits, the gain or loss is the operator’s, not yours."
     ),
 }
 """The party that bears a move of the rate between a settlement and its payment."""

@@ -52,7 +52,7 @@ class EndpointAdmin(_FoundById, ReadOnly, admin.ModelAdmin[Endpoint]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
         return super().get_queryset(request).defer(*SECRETS)
 
-    @admin.action(description="Enable: tell it of what happens from now on", permissions=["enable"])
+    @admin.action(description="Enable: it receives events from now on", permissions=["enable"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> None:
         for endpoint in queryset:
             try:

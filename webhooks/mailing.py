@@ -38,8 +38,10 @@ def mail_disabled() -> int:
 
 
 def _text(endpoint: Endpoint) -> str:
-    nothing = gettext("Ballast sends nothing any more to the webhook %(url)s (%(environment)s).")
+    nothing = gettext("Ballast no longer sends anything to the webhook %(url)s (%(environment)s).")
     nothing %= {"url": endpoint.url, "environment": Environment(endpoint.environment).label}
-    then = gettext("What happens is still recorded. When the webhook works again, enable it and replay what it missed:")
+    then = gettext(
+        "Events are still recorded. When the webhook works again, enable it and replay the events that it missed:"
+    )
     why = _WHY[DisabledReason(endpoint.disabled_reason)]
     return f"{nothing}\n{why}\n\n{then}\n{settings.PUBLIC_URL}/dashboard/\n"

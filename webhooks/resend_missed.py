@@ -85,7 +85,7 @@ def recover(*, endpoint: Endpoint, since: datetime, everything: bool = False) ->
     """
     now = timezone.now()
     if since > now:
-        raise InvalidParameter("Choose a moment that has passed.", param="since")
+        raise InvalidParameter("Choose a time in the past.", param="since")
     with transaction.atomic():
         endpoint = enable_endpoint(endpoint=endpoint)
         endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)

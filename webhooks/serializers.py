@@ -102,7 +102,7 @@ class WebhookSchema(serializers.Serializer[Any]):
         help_text="True for the webhookUrl of payments: it is not listed, and the account's secret signs."
     )
     previousSecretExpiresAt = serializers.DateTimeField(
-        allow_null=True, help_text="After a rotation: until when the secret before signs too."
+        allow_null=True, help_text="After a rotation: until when the previous secret signs too."
     )
     environment = serializers.ChoiceField(choices=Environment.choices)
     createdAt = serializers.DateTimeField()
@@ -121,7 +121,7 @@ class DeletedWebhookSchema(serializers.Serializer[Any]):
 class AccountSecretSchema(serializers.Serializer[Any]):
     object = serializers.ChoiceField(choices=["signing_secret"])
     secret = serializers.CharField(help_text="`whsec_…`, shown now and never again.")
-    previousSecretExpiresAt = serializers.DateTimeField(help_text="Until then the secret before signs too.")
+    previousSecretExpiresAt = serializers.DateTimeField(help_text="Until then the previous secret signs too.")
     environment = serializers.ChoiceField(choices=Environment.choices)
 
 

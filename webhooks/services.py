@@ -62,7 +62,7 @@ class WebhookDeleted(DomainError):
 
 class WebhookOfPayments(DomainError):
     code = "webhook_of_payments"
-    message = "This is the webhookUrl of payments: it can be enabled and disabled, tested and replayed to, no more."
+    message = "This is the webhookUrl of payments: you can only enable, disable, test and replay it."
 
 
 class ReplayTooLarge(DomainError):

@@ -132,8 +132,7 @@ class WebhookViewSet(MerchantViewSet):
     @extend_schema(
         summary="Send a test event",
         description=(
-            "Sends `webhook.test` to this webhook alone. The reply is the delivery, in which the attempt "
-            "shows up a moment later."
+            "Sends `webhook.test` only to this webhook. The reply is the delivery; its attempt shows up a moment later."
         ),
         request=EmptySerializer,
         responses=DeliverySchema,
@@ -145,7 +144,7 @@ class WebhookViewSet(MerchantViewSet):
 
     @refuses(WebhookOfPayments)
     @extend_schema(
-        summary="Give a webhook a new secret",
+        summary="Rotate a webhook's signing secret",
         description="The one before signs as well for another 24 hours.",
         request=EmptySerializer,
         responses=WebhookWithSecretSchema,
@@ -157,7 +156,7 @@ class WebhookViewSet(MerchantViewSet):
         return Response(webhook_record(endpoint, secret=secret))
 
     @extend_schema(
-        summary="Give the account a new secret, for the webhookUrl of payments",
+        summary="Rotate the account's signing secret",
         description=(
             "It signs what is sent to the `webhookUrl` of payments. The one before signs as well for another 24 hours."
         ),
@@ -179,7 +178,7 @@ class WebhookViewSet(MerchantViewSet):
 
     @refuses(WebhookDisabled, ReplayTooLarge)
     @extend_schema(
-        summary="Send the events of a span of time again",
+        summary="Replay events",
         description=(
             "Also those that arrived before, and those that happened while the webhook was disabled or not "
             "yet registered; at most 10,000."
@@ -282,7 +281,7 @@ class DeliveryViewSet(MerchantViewSet):
     @refuses(WebhookDisabled, WebhookDeleted)
     @extend_schema(
         summary="Send a delivery again",
-        description="At once. A delivery that has ended has all its attempts again.",
+        description="Sends it at once. A delivery that has ended gets all its attempts again.",
         request=EmptySerializer,
         responses=DeliverySchema,
         examples=examples.REDELIVER,

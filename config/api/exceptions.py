@@ -54,7 +54,7 @@ class Fault:
 
 INVALID_REQUEST = Fault(400, "invalid_request_error", "invalid_request", "The request cannot be understood.")
 UNAUTHENTICATED = Fault(401, "authentication_error", "authentication_failed", "The API key is missing or not valid.")
-FORBIDDEN = Fault(403, "permission_error", "permission_denied", "This key may not do this.")
+FORBIDDEN = Fault(403, "permission_error", "permission_denied", "This key does not have permission for this.")
 MISSING = Fault(404, NotFound.type, NotFound.code, NotFound.message)
 METHOD_NOT_ALLOWED = Fault(405, "invalid_request_error", "method_not_allowed", "This address has no such method.")
 RATE_LIMITED = Fault(429, "rate_limit_error", "rate_limit_exceeded", "Too many requests.")
@@ -62,7 +62,7 @@ INTERNAL = Fault(
     500,
     "api_error",
     "internal_error",
-    "Something went wrong on our side. The requestId lets us find out what it was.",
+    "Something went wrong on our side. Send us the requestId, so that we can find the cause.",
 )
 
 DATABASE_AWAY = Fault(

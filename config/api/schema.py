@@ -287,7 +287,10 @@ _HEADERS: dict[str, dict[str, Any]] = {
     },
     "RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},
     "RateLimit-Remaining": {"description": "Requests left just now.", "schema": {"type": "integer"}},
-    "RateLimit-Reset": {"description": "Seconds until the whole budget is back.", "schema": {"type": "integer"}},
+    "RateLimit-Reset": {
+        "description": "Seconds until the full limit is available again.",
+        "schema": {"type": "integer"},
+    },
 }
 
 COMPONENTS: dict[str, Any] = {
@@ -306,8 +309,8 @@ COMPONENTS: dict[str, Any] = {
             "name": "Idempotency-Key",
             "in": "header",
             "description": (
-                "Any text of your own that is new for each thing you want done. Sent again with the same body within "
-                "72 hours, it answers with the stored reply and does nothing twice."
+                "A text of your own that is unique for each operation. A request that is sent again with it and "
+                "the same body within 72 hours gets the stored reply, and nothing is done twice."
             ),
             "schema": {
                 "type": "string",
@@ -327,7 +330,7 @@ COMPONENTS: dict[str, Any] = {
             "type": "apiKey",
             "in": "header",
             "name": "X-Api-Secret",
-            "description": "The private key of the same pair: `sk_live_…` or `sk_test_…`.",
+            "description": "The secret key of the same pair: `sk_live_…` or `sk_test_…`.",
         },
     },
 }

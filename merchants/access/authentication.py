@@ -1,4 +1,4 @@
-"""Authenticates requests: `Authorization: Bearer <public key>` and `X-Api-Secret: <private key>`, and nothing else."""
+"""Authenticates requests: `Authorization: Bearer <public key>` and `X-Api-Secret: <secret key>`, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _SIGNATURES_KEPT_FOR: Final = timedelta(minutes=15)  # a timestamp may be 5 minu
 
 class KeyMissing(AuthenticationRefused):
     code = "key_missing"
-    message = "Send your public key as Authorization: Bearer pk_… and your private key as X-Api-Secret: sk_…."
+    message = "Send your public key as Authorization: Bearer pk_… and your secret key as X-Api-Secret: sk_…."
 
 
 class KeyInvalid(AuthenticationRefused):
     """Unknown, deleted, or not with this secret: the error is the same, so that the caller does not learn which."""
 
     code = "key_invalid"
-    message = "There is no such pair of keys."
+    message = "This key pair does not exist."
 
 
 class KeyExpired(AuthenticationRefused):
     code = "key_expired"
-    message = "This pair of keys has expired."
+    message = "This key pair has expired."
 
 
 class KeyWrongEnvironment(AuthenticationRefused):
@@ -53,7 +53,7 @@ class KeyWrongEnvironment(AuthenticationRefused):
 
 class AddressNotAllowed(PermissionRefused):
     code = "ip_not_allowed"
-    message = "This pair of keys may not be used from your IP address."
+    message = "This key pair may not be used from your IP address."
 
 
 class MerchantInactive(PermissionRefused):

@@ -16,7 +16,7 @@ class PermissionRefused(DomainError):
     type = "permission_error"
     code = "permission_denied"
     status = 403
-    message = "This key may not do this."
+    message = "This key does not have permission for this."
 
 
 class TooManyRequests(DomainError):

@@ -6,7 +6,7 @@ import re
 
 _QUOTED = re.compile(r"""["'<{“‘].*|.*["'>}”’]""", re.DOTALL)
 _KEY = re.compile(r"(?P<half>[ps])k_(?P<infix>live|test)_")
-_BOTH = "Send the public key as Authorization: Bearer pk_… and the private key as X-Api-Secret: sk_…."
+_BOTH = "Send the public key as Authorization: Bearer pk_… and the secret key as X-Api-Secret: sk_…."
 
 
 def problem_of(authorization: str, secret: str) -> str | None:
@@ -22,11 +22,11 @@ def problem_of(authorization: str, secret: str) -> str | None:
     if public and private and (public["half"], private["half"]) == ("s", "p"):
         return f"The two keys are swapped. {_BOTH}"
     if public and public["half"] == "s":
-        return f"Authorization has a private key (sk_…). {_BOTH}"
+        return f"Authorization has a secret key (sk_…). {_BOTH}"
     if private and private["half"] == "p":
         return f"X-Api-Secret has a public key (pk_…). {_BOTH}"
     if private and secret.strip() != _without_scheme(secret):
-        return "X-Api-Secret takes the private key alone, without Bearer before it."
+        return "X-Api-Secret takes the secret key alone, without Bearer before it."
     if public and private and public["infix"] != private["infix"]:
         return "One of the two keys is for the sandbox (test), the other for production (live). Send both of one pair."
     return None

@@ -28,10 +28,10 @@ class Scope(StrEnum):
 
 DESCRIPTIONS: Final[dict[Scope, Promise]] = {
     Scope.PAYMENTS_READ: _("See payments and payment links"),
-    Scope.PAYMENTS_WRITE: _("Make, change and cancel payments and payment links"),
-    Scope.DECISIONS_WRITE: _("Accept money that came late, short or in surplus"),
+    Scope.PAYMENTS_WRITE: _("Create, change and cancel payments and payment links"),
+    Scope.DECISIONS_WRITE: _("Accept money that was late, too little or too much"),
     Scope.REFUNDS_READ: _("See refunds"),
-    Scope.REFUNDS_WRITE: _("Give money back to payers"),
+    Scope.REFUNDS_WRITE: _("Refund payers"),
     Scope.SETTLEMENTS_READ: _("See settlements and their statements"),
     Scope.WEBHOOKS_READ: _("See webhooks, events and deliveries"),
     Scope.WEBHOOKS_WRITE: _("Add, change and delete webhooks, and send events again"),

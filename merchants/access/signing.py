@@ -1,6 +1,6 @@
-"""Signed requests: HMAC-SHA256, keyed with the private key, over `<timestamp>.<METHOD>.<path>.<body>`. Pure.
+"""Signed requests: HMAC-SHA256, keyed with the secret key, over `<timestamp>.<METHOD>.<path>.<body>`. Pure.
 
-The private key travels beside the signature, so a signature does not prove who the caller is; what it
+The secret key travels beside the signature, so a signature does not prove who the caller is; what it
 proves is that nobody on the way changed the method, the path or the body, and that the request is fresh.
 """
 
@@ -26,7 +26,7 @@ class SignatureMissing(AuthenticationRefused):
 class SignatureInvalid(AuthenticationRefused):
     code = "signature_invalid"
     message = (
-        "X-Service-Signature does not fit this request. It is the lowercase hex HMAC-SHA256, keyed with the private "
+        "X-Service-Signature does not fit this request. It is the lowercase hex HMAC-SHA256, keyed with the secret "
         "key, of <timestamp>.<METHOD>.<path>.<body>, with the path from /v1 on and without the query."
     )
 

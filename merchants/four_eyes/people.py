@@ -21,8 +21,9 @@ RESET_WAIT = timedelta(hours=24)
 class NotEligible(DomainError):
     code = "operator_does_not_count"
     message = (
-        "Your word does not count for this at the moment: for 24 hours after your password was reset or your second "
-        "factors were removed, and while another operator has chosen your password. Set one by “Forgot your password?”."
+        "You cannot propose or approve this at the moment. You have to wait 24 hours after your password was "
+        "reset or your second factors were removed. If another operator has chosen your password, set your own "
+        "with “Forgot your password?” first."
     )
 
 

@@ -41,7 +41,7 @@ _KINDS: dict[str, Kind] = {}
 
 class ProposalDecided(DomainError):
     code = "proposal_decided"
-    message = "This does not wait for anybody any more."
+    message = "This proposal is no longer open."
 
 
 class AnotherMustAgree(DomainError):
@@ -56,7 +56,9 @@ class AgreeInTheAdmin(DomainError):
 
 class ProposerDoesNotCount(DomainError):
     code = "proposer_does_not_count"
-    message = "Whoever proposed this has lost the right to, or got another password since: propose it yourself."
+    message = (
+        "The operator who proposed this has lost the right to, or got another password since. Propose it yourself."
+    )
 
 
 class NotPermitted(DomainError):

@@ -189,7 +189,7 @@ class ReconcileRunAdmin(LedgerAdmin):
                 for row in run.checks
             ),
         )
-        return _table(("Check", "What is true", "Errors", "Warnings", "Took", "Could not finish"), rows)
+        return _table(("Check", "What is true", "Errors", "Warnings", "Duration", "Could not finish"), rows)
 
     @admin.display(description="First findings")
     def finding_list(self, run: ReconcileRun) -> SafeString:
@@ -286,7 +286,7 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
     def has_delete_permission(self, request: HttpRequest, obj: ExplainedFinding | None = None) -> bool:
         return False
 
-    @admin.action(description="Withdraw: it counts again", permissions=["withdraw"])
+    @admin.action(description="Withdraw: the finding counts again", permissions=["withdraw"])
     @confirms(
         title="Let these findings count again?",
         consequence="The next run reacts to them: its exit code and, for an error, payouts are stopped.",
@@ -341,7 +341,7 @@ class StopAdmin(LedgerAdmin):
         stops.stop(**place, reason=f"{obj.reason} ({request.user})")
         obj.pk = Stop.objects.standing().filter(**place).earliest("pk").pk
 
-    @admin.action(description="Lift: what waits there leaves", permissions=["lift"])
+    @admin.action(description="Lift: waiting payouts are sent", permissions=["lift"])
     @confirms(
         title="Let this go on?",
         consequence="What waits there is credited, signed and sent at once, when as many operators agree as the "

@@ -29,7 +29,7 @@ IDENTITY = ("check", "environment", "network", "identity", "figure")
 
 class ExplainedAlready(DomainError):
     code = "explained_already"
-    message = "Somebody has explained this finding already; withdraw that first."
+    message = "This finding is already explained; withdraw that first."
 
 
 class NoSuchFinding(DomainError):

@@ -138,9 +138,7 @@ def small_logo(file: IO[bytes]) -> Image.Image:
                 raise InvalidParameter("The picture has more than 12 million pixels. Make it smaller.", param="logo")
             upright = ImageOps.exif_transpose(opened).convert("RGBA")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise InvalidParameter(
-            "This is no picture that can be read. Choose a PNG, JPEG or WebP.", param="logo"
-        ) from None
+        raise InvalidParameter("This picture cannot be read. Choose a PNG, JPEG or WebP.", param="logo") from None
     upright.thumbnail(_LOGO_SHOWN)
     pixels = Image.new("RGBA", upright.size)
     pixels.paste(upright)

@@ -22,14 +22,14 @@ class ShownForm(LookMixin):
         max_length=Branding.MOST_OF_A_NAME,
         label=gettext_lazy("Name that payers see"),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("Empty: the name of the account."),
+        help_text=gettext_lazy("Leave it empty to use the name of the account."),
     )
     accent = forms.RegexField(
         r"^#[0-9A-Fa-f]{6}\Z",
         required=False,
         label=gettext_lazy("Colour"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "#14597f"}),
-        help_text=gettext_lazy("# and six digits or letters a to f, as your designer or your website writes it."),
+        help_text=gettext_lazy("# and six digits or letters a to f, such as #14597f."),
         error_messages={"invalid": gettext_lazy("Write the colour as # and six digits or letters a to f.")},
     )
     support = forms.CharField(
@@ -37,7 +37,7 @@ class ShownForm(LookMixin):
         max_length=Branding.MOST_OF_SUPPORT,
         label=gettext_lazy("Where payers ask for help"),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("An e-mail address, or an address that begins with https://."),
+        help_text=gettext_lazy("An e-mail address, or a web address that begins with https://."),
     )
 
     @classmethod
@@ -52,16 +52,16 @@ class BrandingForm(ShownForm):
     language = forms.ChoiceField(
         required=False,
         choices=[("", "English"), *(each for each in settings.LANGUAGES if each[0] != "en")],
-        label=gettext_lazy("Language of last resort"),
+        label=gettext_lazy("Default language"),
         help_text=gettext_lazy(
-            "Payers see the page in their browser's language, and in this one where we do not have theirs."
+            "Payers see the page in their browser's language, or in this one if we do not have theirs."
         ),
     )
     shows_items = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Show what is paid for"),
+        label=gettext_lazy("Show what the payment is for"),
         help_text=gettext_lazy(
-            "Payers see “description”, “item_1”, “item_2” and so on of a payment’s metadata, and nothing else of it."
+            "From a payment’s metadata, payers see only “description”, “item_1”, “item_2” and so on."
         ),
     )
     frame_origins = LinesField(
@@ -69,14 +69,15 @@ class BrandingForm(ShownForm):
         most=MOST_ORIGINS,
         label=gettext_lazy("Websites that may show a payment in a dialog"),
         help_text=gettext_lazy(
-            "One a line, such as https://shop.example. Empty: none. Your website loads pay.js to open the dialog."
+            "One per line, such as https://shop.example. Leave it empty for none. Your website loads pay.js to "
+            "open the dialog."
         ),
     )
     logo = forms.FileField(
         required=False,
         label=gettext_lazy("Logo"),
         widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/webp"}),
-        help_text=gettext_lazy("PNG, JPEG or WebP, at most 1 MB. It is made small, and shown on white."),
+        help_text=gettext_lazy("PNG, JPEG or WebP, at most 1 MB. We resize it and show it on white."),
     )
     drop_logo = forms.BooleanField(required=False, label=gettext_lazy("Remove the logo"))
 

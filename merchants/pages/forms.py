@@ -136,7 +136,7 @@ class FilterForm(LookMixin):
         entered: dict[str, Any] = super().clean() or self.cleaned_data
         start, end = entered.get("start"), entered.get("end")
         if start and end and end < start:
-            self.add_error("end", _("This day is before the first one. Choose a later day, or an earlier first one."))
+            self.add_error("end", _("The last day is before the first day. Change one of them."))
         return entered
 
     def keys(self) -> KeyRange:
@@ -155,7 +155,7 @@ class AuditFilterForm(FilterForm):
     def __init__(self, *args: Any, people: Iterable[tuple[int, str]], **options: Any) -> None:
         super().__init__(*args, **options)
         choices = [(str(key), email) for key, email in people]
-        self.fields["person"].choices = [("", gettext_lazy("Anybody")), *choices]  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["person"].choices = [("", gettext_lazy("Anyone")), *choices]  # type: ignore[attr-defined]  # a ChoiceField
 
 
 class LogInForm(LookMixin):
@@ -187,7 +187,7 @@ class SettingsForm(LookMixin):
             (SettlementFrequency.DAILY, gettext_lazy("Every day")),
             (SettlementFrequency.WEEKLY, gettext_lazy("Every week")),
             (SettlementFrequency.MONTHLY, gettext_lazy("Every month")),
-            (SettlementFrequency.MANUAL, gettext_lazy("Only when somebody asks for it")),
+            (SettlementFrequency.MANUAL, gettext_lazy("Only on request")),
         ],
         label=gettext_lazy("How often"),
     )
@@ -202,7 +202,7 @@ class SettingsForm(LookMixin):
         widget=forms.TextInput(
             attrs={"list": "time-zones", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
         ),
-        help_text=gettext_lazy("Begin with a city, such as Lisbon, and choose."),
+        help_text=gettext_lazy("Type a city, such as Lisbon, and choose from the list."),
     )
     settlement_weekday = forms.TypedChoiceField(
         required=False,
@@ -210,7 +210,7 @@ class SettingsForm(LookMixin):
         choices=[("", gettext_lazy("Not chosen")), *((str(day), name) for day, name in enumerate(WEEKDAYS, start=1))],
         coerce=int,
         empty_value=None,
-        help_text=gettext_lazy("For a settlement every week; Monday when nothing is chosen."),
+        help_text=gettext_lazy("For weekly settlements. Monday if you choose nothing."),
     )
     settlement_monthday = forms.IntegerField(
         required=False,
@@ -218,22 +218,23 @@ class SettingsForm(LookMixin):
         max_value=31,
         label=gettext_lazy("On day"),
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text=gettext_lazy("For a settlement every month, 1 to 31; in a shorter month its last day."),
+        help_text=gettext_lazy("For monthly settlements: 1 to 31. In a shorter month, its last day."),
     )
     settlement_minimum = AmountField(
         min_value=0,
         decimal_places=6,
         label=gettext_lazy("Smallest settlement"),
-        help_text=gettext_lazy("In the settlement currency. What is less is carried over to the next one."),
+        help_text=gettext_lazy("In the settlement currency. Smaller amounts are carried over to the next settlement."),
     )
     wallet_allow_list = LinesField(
         required=False,
         most=MAX_ALLOWED_WALLETS,
-        label=gettext_lazy("Wallets that may be paid"),
+        label=gettext_lazy("Allowed wallets"),
         help_text=gettext_lazy(
-            "One to a line; with none, payments may name any wallet. With a list, a stolen key cannot send your "
-            "money elsewhere: another wallet is refused, and a new one is first paid 24 hours after it was added. On "
-            "stellar, write the wallet as payments name it: an M address is another wallet than the G address in it."
+            "One per line. If the list is empty, payments may name any wallet. With a list, a stolen key cannot "
+            "send your money elsewhere: other wallets are refused, and a new one is first paid 24 hours after it "
+            "was added. On stellar, enter the wallet exactly as payments name it: an M address and the G address "
+            "in it are different wallets."
         ),
     )
 
@@ -278,16 +279,16 @@ class PolicyForm(LookMixin):
         max_value=Decimal(MAX_TOLERANCE_BPS) / BPS_IN_A_PERCENT,
         decimal_places=2,
         label=gettext_lazy("Tolerance in percent"),
-        help_text=gettext_lazy("How far short a payment may fall and still complete. At most half a percent."),
+        help_text=gettext_lazy("A payment that is short by up to this much still completes. At most half a percent."),
     )
     late_payments = forms.ChoiceField(choices=LatePayments.choices, label=gettext_lazy("Money that arrives late"))
     surplus = forms.ChoiceField(
         required=False,
         choices=Surplus.choices,
-        label=gettext_lazy("What is paid beyond the price"),
+        label=gettext_lazy("Overpayments"),
         help_text=gettext_lazy(
-            "What is given back goes to its sender, or the payer is asked for an address. Less than one coin "
-            "waits for you all the same."
+            "Surpluses are returned to the sender. If that is not possible, we ask the payer for an address. A "
+            "surplus of less than one coin is not returned; it waits for your decision."
         ),
     )
     surplus_kept = AmountField(
@@ -311,7 +312,7 @@ class PolicyForm(LookMixin):
             and not entered.get("surplus_kept")
             and "surplus_kept" not in self.errors
         ):
-            self.add_error("surplus_kept", _("Say up to which percentage of the price it is kept."))
+            self.add_error("surplus_kept", _("Enter the percentage of the price up to which it is kept."))
         return entered
 
     @classmethod
@@ -340,7 +341,9 @@ def time_zone_named(written: str) -> str:
     try:
         return _time_zones_by_spelling()[_spelling(written)]
     except KeyError:
-        raise ValidationError(_("There is no time zone of this name. Begin with a city, and choose.")) from None
+        raise ValidationError(
+            _("There is no time zone with this name. Type a city and choose from the list.")
+        ) from None
 
 
 @cache

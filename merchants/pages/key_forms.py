@@ -22,7 +22,7 @@ RESTRICTED: Final = "restricted"
 FULL: Final = "full"
 
 OVERLAPS: Final = {
-    "0": gettext_lazy("At once: it is deleted, and what still uses it is refused"),
+    "0": gettext_lazy("At once: it is deleted, and systems that still use it are refused"),
     "1": gettext_lazy("In 1 hour"),
     "24": gettext_lazy("In 24 hours"),
     "168": gettext_lazy("In 7 days"),
@@ -52,7 +52,7 @@ class KeyPairForm(LookMixin):
     access = forms.ChoiceField(
         choices=[
             (RESTRICTED, gettext_lazy("Only what you tick below (recommended)")),
-            (FULL, gettext_lazy("Everything the API can do, and what is added to it later")),
+            (FULL, gettext_lazy("Everything the API can do, now and in the future")),
         ],
         widget=forms.RadioSelect,
         label=gettext_lazy("What it may do"),
@@ -81,8 +81,8 @@ class KeyPairForm(LookMixin):
         most=MAX_ALLOWED_NETWORKS,
         label=gettext_lazy("Allowed IP addresses"),
         help_text=gettext_lazy(
-            "One address or network to a line, for example 203.0.113.7 or 2001:db8::/48. "
-            "Requests from anywhere else are refused."
+            "One address or network per line, for example 203.0.113.7 or 2001:db8::/48. Requests from anywhere "
+            "else are refused."
         ),
     )
     require_signature = forms.BooleanField(
@@ -147,7 +147,7 @@ class RotationForm(LookMixin):
         initial="24",
         widget=forms.RadioSelect,
         label=gettext_lazy("When the old pair ends"),
-        help_text=gettext_lazy("Both pairs work until then. You can end the old one sooner, or keep it after all."),
+        help_text=gettext_lazy("Both pairs work until then. You can end the old one earlier, or decide to keep it."),
     )
 
     def overlap_time(self) -> timedelta:

@@ -38,7 +38,7 @@ KEY_FIELDS = ("name", "public_key", "scopes", "expires_at", "allowed_networks", 
 KEY_COLUMNS = (
     {"label": gettext_lazy("Name")},
     {"label": gettext_lazy("May do")},
-    {"label": gettext_lazy("Made")},
+    {"label": gettext_lazy("Created")},
     {"label": gettext_lazy("Last used")},
     {"label": gettext_lazy("Ends")},
     {"label": gettext_lazy("Actions")},
@@ -197,7 +197,7 @@ def rotate_key(request: MemberRequest, key_id: str) -> HttpResponse:
 @member_required(action=Action.KEEP_KEY)
 def keep_key(request: MemberRequest, key_id: str) -> HttpResponse:
     key = _own_key(request, key_id)
-    with reporting(request, _("“%(name)s” goes on working beside the new pair.") % {"name": key.name}):
+    with reporting(request, _("“%(name)s” keeps working alongside the new pair.") % {"name": key.name}):
         keep_api_key(key=key, role=request.member.role)
         request.action.done(key, before=fields_of(key, "retires_at"), after={"retires_at": None})
     return redirect("dashboard_keys")
@@ -219,7 +219,9 @@ def delete_key(request: MemberRequest, key_id: str) -> HttpResponse:
 
 
 def _used_form(request: MemberRequest) -> HttpResponse:
-    messages.warning(request, _("That form was already used. A secret is shown only once, when its pair is made."))
+    messages.warning(
+        request, _("This form was already submitted. A secret key is shown only once, when its pair is created.")
+    )
     request.action.refused()
     return redirect("dashboard_keys")
 

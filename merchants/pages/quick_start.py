@@ -20,7 +20,7 @@ from merchants.pages.programs import LANGUAGES, program
 @require_safe
 @member_required
 def show_quick_start(request: MemberRequest) -> HttpResponse:
-    """Everything that is not filled in is the private key, which we do not know."""
+    """Everything that is not filled in is the secret key, which we do not know."""
     slug = request.GET.get("language")
     language = next((each for each in LANGUAGES if each.slug == slug), LANGUAGES[0])
     is_sandbox = request.environment == Environment.SANDBOX

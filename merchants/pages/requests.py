@@ -44,7 +44,7 @@ COLUMNS = (
     {"label": gettext_lazy("Request")},
     {"label": gettext_lazy("Status")},
     {"label": gettext_lazy("Time")},
-    {"label": gettext_lazy("Took"), "number": True},
+    {"label": gettext_lazy("Duration"), "number": True},
     {"label": gettext_lazy("Key")},
 )
 OUTCOMES = {
@@ -223,7 +223,7 @@ def _facts(row: RequestRow) -> list[tuple[str, str]]:
     return [
         (_("Request id"), logged.request_id),
         (_("Time"), exact(logged.created_at)),
-        (_("Took"), row.duration),
+        (_("Duration"), row.duration),
         (_("Error code"), logged.error_code),
         (_("Key"), f"{row.key} ({logged.public_key})" if row.key != logged.public_key else logged.public_key),
         (_("From"), str(logged.address or "")),

@@ -56,7 +56,7 @@ class AccountAdapter(DefaultAccountAdapter):
     notices: ClassVar[dict[str, Promise]] = {
         "account/messages/email_confirmed.txt": _("Your e-mail address is confirmed."),
         "account/messages/email_confirmation_failed.txt": _("This address cannot be used."),
-        "mfa/messages/totp_activated.txt": _("From now on a code of your app is asked for when you log in."),
+        "mfa/messages/totp_activated.txt": _("From now on you need a code from your app to log in."),
         "mfa/messages/totp_deactivated.txt": _("The app is removed."),
         "mfa/messages/webauthn_added.txt": _("The passkey is added. You can log in with it from now on."),
         "mfa/messages/webauthn_removed.txt": _("The passkey is removed."),

@@ -180,14 +180,16 @@ class SignUpAdmin(ReadOnly, admin.ModelAdmin[SignUp]):
     list_select_related = ("user",)
     actions = ("let_in", "turn_away")
 
-    @admin.action(description="Let in: the merchant is opened once the address is confirmed", permissions=["decide"])
+    @admin.action(description="Approve: the merchant is opened once the address is confirmed", permissions=["decide"])
     def let_in(self, request: HttpRequest, chosen: QuerySet[SignUp]) -> None:
         waiting = list(chosen)
         for each in waiting:
             approve_sign_up(sign_up=each)
         messages.success(request, f"{len(waiting)} let in.")
 
-    @admin.action(description="Turn away: the person is forgotten, and may sign up again", permissions=["decide"])
+    @admin.action(
+        description="Reject: the sign-up is deleted, and the person may sign up again", permissions=["decide"]
+    )
     def turn_away(self, request: HttpRequest, chosen: QuerySet[SignUp]) -> None:
         waiting = list(chosen)
         for each in waiting:

@@ -35,7 +35,7 @@ class TooManyInvitations(DomainError):
 
 class InvitationGone(DomainError):
     code = "invitation_gone"
-    message = "This invitation does not work any more."
+    message = "This invitation no longer works."
 
 
 @transaction.atomic

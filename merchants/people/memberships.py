@@ -57,10 +57,10 @@ def remove_member(*, member: Member, by: Member) -> ChangedMembership:
     names = _names(gone, by)
     write_mail(
         to=gone.user.email,
-        subject=_("You are not a member of %(merchant)s any more") % names,
+        subject=_("You are no longer a member of %(merchant)s") % names,
         text=_(
-            "%(by)s has removed you from %(merchant)s. Your account stays, and so do your other businesses.\n\n"
-            "If you think that this is a mistake, ask whoever has removed you."
+            "%(by)s has removed you from %(merchant)s. You keep your account and your other businesses.\n\nIf you "
+            "think that this is a mistake, ask the person who removed you."
         )
         % names,
     )
@@ -80,7 +80,7 @@ def leave(*, member: Member, session_key: str | None = None) -> ChangedMembershi
         write_mail(
             to=owner.user.email,
             subject=_("%(by)s has left %(merchant)s") % _names(gone, gone),
-            text=_("%(by)s was %(role)s of %(merchant)s, and has left.")
+            text=_("%(by)s, %(role)s of %(merchant)s, has left.")
             % {**_names(gone, gone), "role": Role(gone.role).label},
         )
     return ChangedMembership(gone, withdrawn)
@@ -96,8 +96,8 @@ def _mail_role(member: Member, role: str, by: Member) -> None:
     names = {**_names(member, by), "role": Role(role).label}
     write_mail(
         to=member.user.email,
-        subject=_("Your role at %(merchant)s is %(role)s now") % names,
-        text=_("%(by)s has changed your role at %(merchant)s to %(role)s. See who is a member:\n\n%(link)s") % names,
+        subject=_("Your role at %(merchant)s is now %(role)s") % names,
+        text=_("%(by)s has changed your role at %(merchant)s to %(role)s. See all members:\n\n%(link)s") % names,
     )
 
 

@@ -89,18 +89,19 @@ def remove_factors(user: User, *, by: User | None = None, people: str = "") -> i
                 to=operator.email,
                 subject=_("The second factors of an operator were removed"),
                 text=_(
-                    "%(people)s removed those of %(person)s, who has no say for 24 hours. If you cannot tell why, ask "
-                    "each other at once, and take the rights of %(person)s away in the admin."
+                    "%(people)s removed the second factors of %(person)s. For 24 hours, %(person)s cannot propose "
+                    "or approve anything. If you do not know why, ask each other at once, and take the rights of "
+                    "%(person)s away in the admin."
                 )
-                % {"people": people or _("Somebody at the server"), "person": user.email},
+                % {"people": people or _("Someone with access to the server"), "person": user.email},
             )
     if removed:
         write_mail(
             to=user.email,
             subject=_("Your second factors were removed"),
             text=_(
-                "An operator removed them. Your password alone lets you in until you add a new one. "
-                "If you did not ask for this, tell the people who run this service at once."
+                "An operator removed your second factors. Until you add a new one, you log in with your password "
+                "alone. If you did not ask for this, tell the operator of this service at once."
             ),
         )
     return int(removed)
@@ -184,10 +185,10 @@ def _remove(member: Member, *, by: User | None, people: str) -> None:
         for address in dict.fromkeys([*owners, member.user.email]):
             write_mail(
                 to=address,
-                subject=_("Somebody was removed from %(merchant)s") % words,
+                subject=_("A member was removed from %(merchant)s") % words,
                 text=_(
-                    "The people who run this service have removed %(person)s, %(role)s of %(merchant)s. If nobody of "
-                    "yours has asked for this, tell them at once."
+                    "The operator of this service has removed %(person)s, %(role)s of %(merchant)s. If nobody at "
+                    "your business asked for this, tell the operator at once."
                 )
                 % words,
             )
@@ -246,11 +247,11 @@ def note_let_in(
         for address in _owners(member):
             write_mail(
                 to=address,
-                subject=_("Somebody was let in at %(merchant)s") % words,
+                subject=_("The operator gave a member access to %(merchant)s") % words,
                 text=_(
-                    "%(what)s: %(person)s, %(role)s of %(merchant)s. For %(hours)s hours this person can neither "
-                    "refund, make keys, change wallets nor say who is a member. If you did not ask for this, tell the "
-                    "people who run this service at once, and remove the member."
+                    "%(what)s: %(person)s, %(role)s of %(merchant)s. For %(hours)s hours this person cannot "
+                    "refund payments, create keys, change wallets or manage members. If you did not ask for this, "
+                    "tell the operator of this service at once, and remove the member."
                 )
                 % {**words, "what": action.label, "hours": hours},
             )

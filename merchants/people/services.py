@@ -21,7 +21,7 @@ class AddressTaken(DomainError):
     """For the code alone: a page must not show it."""
 
     code = "address_taken"
-    message = "Somebody has this e-mail address already."
+    message = "This e-mail address is already in use."
 
 
 def sign_up(*, email: str, password_hash: str, name: str, merchant_name: str) -> User:

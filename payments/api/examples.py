@@ -189,7 +189,7 @@ SURPLUS: dict[str, Any] = {
     "resolvedAt": None,
 }
 ACCEPT = [
-    OpenApiExample("Somebody says why", value={"note": "They asked us to keep the change."}, request_only=True),
+    OpenApiExample("With a reason", value={"note": "They asked us to keep the change."}, request_only=True),
     OpenApiExample(
         "Accepted",
         value={

@@ -269,7 +269,7 @@ class ClaimTransferSchema(serializers.Serializer[Any]):
     payment = serializers.CharField(allow_null=True, help_text="The payment of yours that it was sent for.")
     matched = serializers.BooleanField(help_text="It is what this payment asked for: its coin, network and address.")
     code = serializers.ChoiceField(choices=[code.value for code in ClaimCode if code not in WHOLE_ONLY])
-    message = serializers.CharField(help_text="The same in a sentence.")
+    message = serializers.CharField(help_text="The same as a sentence for people.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Adds `from`, which is a keyword of Python and cannot be an attribute."""
@@ -289,7 +289,7 @@ class ClaimSchema(serializers.Serializer[Any]):
     status = serializers.ChoiceField(
         choices=[code.value for code in ClaimCode], help_text="The code of its most telling transfer, or of the whole."
     )
-    message = serializers.CharField(help_text="The same in a sentence.")
+    message = serializers.CharField(help_text="The same as a sentence for people.")
     block = serializers.IntegerField(allow_null=True)
     confirmations = serializers.IntegerField(allow_null=True, help_text="Null unless it came to the payment's address.")
     requiredConfirmations = serializers.IntegerField()

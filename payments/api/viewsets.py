@@ -164,7 +164,7 @@ class PaymentViewSet(MerchantViewSet):
 
     @refuses(ScenarioNotPossible)
     @extend_schema(
-        summary="Act out a scenario for a sandbox payment",
+        summary="Simulate a payment",
         description=(
             "Plays a payer on the simulated network of the sandbox: one who pays exactly, too little, late "
             "or otherwise. In production there is nothing to act out."
@@ -208,7 +208,7 @@ class PaymentViewSet(MerchantViewSet):
         return Response(claim_record(payment, transaction_hash, explain_claim(payment, transaction_hash)))
 
     @extend_schema(
-        summary="What happened to a payment",
+        summary="Get the timeline of a payment",
         description="Its events, each with the status and the amount received as they were then.",
         parameters=[ListQuery],
         responses=TimelineEntrySchema(many=True),
@@ -219,7 +219,7 @@ class PaymentViewSet(MerchantViewSet):
         return self.listed(events, read_query(ListQuery, request), kind=ids.EVENT, render=timeline_entry)
 
     @extend_schema(
-        summary="Every on-chain transfer seen for a payment",
+        summary="List a payment's transfers",
         description="Whether they count or not, newest first. The payment's own record has the first hundred.",
         parameters=[ListQuery],
         responses=PaymentTransferSchema(many=True),
@@ -231,7 +231,7 @@ class PaymentViewSet(MerchantViewSet):
         return self.listed(payment.deposits.all(), query, kind=ids.TRANSFER, render=transfer_record)
 
     @extend_schema(
-        summary="What of a payment's money waits for a decision, or did",
+        summary="List a payment's discrepancies",
         description="Money that came late, short, in surplus or on the wrong network.",
         parameters=[ListQuery],
         responses=DiscrepancySchema(many=True),
@@ -242,7 +242,7 @@ class PaymentViewSet(MerchantViewSet):
 
     @refuses(DiscrepancyResolved)
     @extend_schema(
-        summary="Take money in suspense as yours",
+        summary="Accept a discrepancy",
         description=(
             "Accepts the money of one discrepancy. Short and late money then counts for its payment, which "
             "it may complete; the rest is extra. To give it back instead, create a refund."

@@ -25,7 +25,7 @@ OUTAGE_SECONDS = 15
 
 class ScenarioNotPossible(DomainError):
     code: ClassVar[str] = "scenario_not_possible"
-    message = "This cannot happen on this network."
+    message = "This scenario is not possible on this network."
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +184,14 @@ def _outage(payment: Payment) -> str:
 
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
     {
-        "exact": Scenario(_("The payer sends what is due, or what is still missing."), _exact, is_for_any=True),
+        "exact": Scenario(_("The payer sends exactly what is due or still missing."), _exact, is_for_any=True),
         "underpaid": Scenario(_("The payer sends half of what is due."), _underpaid),
         "overpaid": Scenario(_("The payer sends a quarter too much; the surplus waits for a decision."), _overpaid),
         "two_parts": Scenario(_("The payer sends half now and the rest a few blocks later."), _two_parts),
-        "late": Scenario(_("The window ends now and the money comes after it."), _late, is_for_any=True),
-        "wrong_token": Scenario(_("The payer sends another coin than was asked for."), _wrong_token, is_for_any=True),
+        "late": Scenario(_("The time to pay ends now, and the money arrives after it."), _late, is_for_any=True),
+        "wrong_token": Scenario(_("The payer sends the wrong coin."), _wrong_token, is_for_any=True),
         "wrong_network": Scenario(
-            _("The payer sends on the other evm network."), _wrong_network, is_for_any=True, needs_memo=False
+            _("The payer sends on the wrong EVM network."), _wrong_network, is_for_any=True, needs_memo=False
         ),
         "two_transfers": Scenario(
             _("Two transfers inside one on-chain transaction make up the amount."), _two_transfers
@@ -204,7 +204,7 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
             _("On stellar, the payer forgets the memo."), _missing_memo, is_for_any=True, needs_memo=True
         ),
         "from_exchange": Scenario(
-            _("On stellar, an exchange sends with the memo; a refund asks for an address."),
+            _("On stellar, the payer sends from an exchange, with the memo; a refund then needs an address."),
             _from_exchange,
             needs_memo=True,
         ),

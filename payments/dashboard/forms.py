@@ -96,7 +96,7 @@ class DecisionFilterForm(LookMixin):
 
     kind = forms.ChoiceField(
         required=False,
-        label=gettext_lazy("What waits"),
+        label=gettext_lazy("Show"),
         choices=[
             ("", gettext_lazy("Everything")),
             *((str(kind), kind.label) for kind in _KINDS_OF_MERCHANTS),
@@ -119,8 +119,8 @@ class AcceptForm(ShownForm):
         label=gettext_lazy("Why you accept it"),
         max_length=500,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("It is kept with the payment. The payer does not see it."),
-        error_messages={"required": gettext_lazy("Say in a few words why: it is kept with the payment.")},
+        help_text=gettext_lazy("Saved with the payment. The payer does not see it."),
+        error_messages={"required": gettext_lazy("Enter a short reason. It is saved with the payment.")},
     )
 
     def clean_reason(self) -> str:

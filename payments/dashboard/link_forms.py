@@ -53,14 +53,14 @@ class DetailsForm(LookMixin):
         label=_("What it is for"),
         max_length=140,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        error_messages={"required": _("Say in a few words what is paid for.")},
+        error_messages={"required": _("Enter what the payment is for.")},
     )
     expires_in = forms.TypedChoiceField(
         label=_("Time to pay"),
         coerce=int,
         initial=1800,
         choices=list(_TIMES.items()),
-        help_text=_("From when the payer sees the address. The price in coins holds for so long."),
+        help_text=_("Starts when the payer sees the address. The price in coins is fixed for this time."),
     )
     redirect_url = forms.CharField(
         required=False,
@@ -76,7 +76,7 @@ class DetailsForm(LookMixin):
         required=False,
         most=_MOST_METADATA,
         label=_("Metadata"),
-        help_text=_("Values for your own systems, one to a line, as in “order: 1007”."),
+        help_text=_("Values for your own systems, one per line, such as “order: 1007”."),
     )
     environment = Environment.SANDBOX
 
@@ -163,14 +163,14 @@ class PriceForm(DetailsForm):
                 self._check_who_names(network, wallet)
         if not wallets:
             names = [chosen] if chosen else self.networks
-            self.add_error(f"wallet_{next(iter(names))}", _("Name the wallet that the money is settled to."))
+            self.add_error(f"wallet_{next(iter(names))}", _("Enter the wallet that the money is settled to."))
         data["wallets"] = wallets
         return data
 
     def _check_who_names(self, network: str, wallet: str) -> None:
         if self._may_name_wallets or wallet_key(wallet) in map(wallet_key, self._known.get(network, ())):
             return
-        words = _("Nobody who may has named this wallet before. Only an owner or an admin can name a new one here.")
+        words = _("This wallet is new. Only an owner or an admin can use a new wallet here.")
         self.add_error(f"wallet_{network}", words)
 
     def add_refusal(self, refusal: Any) -> None:
@@ -209,7 +209,7 @@ class LinkForm(PriceForm):
         required=False,
         label=_("Last day"),
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=_("Payments can be begun until its end, UTC."),
+        help_text=_("New payments are possible until the end of this day, UTC."),
     )
     field_order = (
         "description", "amount", "currency", "min_amount", "max_amount", "coin", "network",

@@ -76,7 +76,7 @@ LINK_COLUMNS = (
     {"label": gettext_lazy("State")},
     {"label": gettext_lazy("Amount")},
     {"label": gettext_lazy("Uses")},
-    {"label": gettext_lazy("Made")},
+    {"label": gettext_lazy("Created")},
 )
 
 
@@ -140,7 +140,10 @@ def take_payment(request: MemberRequest) -> HttpResponse:
         data = form.cleaned_data
         is_fixed = data["coin"] and len(data["wallets"]) == 1
         if not close_form(request):
-            messages.warning(request, _("That form was already sent. What it asked for is in the lists."))
+            messages.warning(
+                request,
+                _("This form was already submitted. Find its payment in the list of payments or payment links."),
+            )
             request.action.refused()
             return redirect("dashboard_payments")
         if is_fixed and (payment := _made(form, lambda: _create_payment(request, form))) is not None:
@@ -199,12 +202,12 @@ def make_link(request: MemberRequest) -> HttpResponse:
     form = LinkForm(request.POST or None, **_form_options(request))
     if request.method == "POST" and form.is_valid():
         if not close_form(request):
-            messages.warning(request, _("That form was already sent. What it made is in this list."))
+            messages.warning(request, _("This form was already submitted. Its payment link is in this list."))
             request.action.refused()
             return redirect("dashboard_links")
         if (link := _made(form, lambda: _create_link(request, form))) is not None:
             request.action.done(link, after=fields_of(link, *LINK_FIELDS))
-            messages.success(request, _("The payment link is made. Show it, send it, or print its poster."))
+            messages.success(request, _("The payment link is created. Show it, send it, or print its poster."))
             return redirect("dashboard_link", link.public_id)
     context = {"section": "dashboard_links", "form": form, "form_id": open_form(request)}
     return render(request, "dashboard/links/new.html", context)
@@ -260,7 +263,7 @@ def edit_link(request: MemberRequest, link_id: str) -> HttpResponse:
     before = fields_of(link, *LINK_FIELDS)
     if is_valid and (changed := _made(form, lambda: update_link(link, form.to_changes()))) is not None:
         request.action.done(link, before=before, after=fields_of(changed, *LINK_FIELDS))
-        messages.success(request, _("The payment link is changed. Payments already made of it stay as they are."))
+        messages.success(request, _("The payment link is changed. Its earlier payments stay as they are."))
         return redirect("dashboard_link", link.public_id)
     return render(request, "dashboard/links/edit.html", _link_context(link) | {"form": form})
 
@@ -283,7 +286,7 @@ def disable_link(request: MemberRequest, link_id: str) -> HttpResponse:
     before = _own_link(request, link_id)
     link = update_link(before, {"enabled": False})
     request.action.done(link, before=fields_of(before, "enabled"), after=fields_of(link, "enabled"))
-    messages.success(request, _("The payment link takes no new payments. Those that have begun can still be paid."))
+    messages.success(request, _("The payment link takes no new payments. Payments that have begun can still be paid."))
     return redirect("dashboard_link", link.public_id)
 
 
@@ -316,7 +319,7 @@ def _facts(link: PaymentLink) -> list[tuple[str, str]]:
         (_("Afterwards"), link.redirect_url),
         (_("Note"), link.note),
         *wording.metadata_rows(link.metadata),
-        (_("Made"), exact(link.created_at)),
+        (_("Created"), exact(link.created_at)),
         (_("Id"), link.public_id),
     ]
 

@@ -136,7 +136,7 @@ def save(request: MemberRequest) -> HttpResponse:
     """Keep the filters of the list under a name; the same name keeps the new ones instead."""
     form, name = PaymentFilterForm(request.POST, environment=request.environment), ViewNameForm(request.POST)
     if not form.is_valid() or not name.is_valid():
-        messages.error(request, _("The view was not saved: it needs a name, and filters that are right."))
+        messages.error(request, _("The view was not saved. It needs a name and valid filters."))
         request.action.refused()
         return redirect(SECTION)
     asked = form.asked
@@ -165,12 +165,12 @@ def forget(request: MemberRequest) -> HttpResponse:
     key = ids.VIEW.decode(request.POST.get("view", ""))
     view = own.filter(pk=key).first() if key else None
     if view is None:
-        messages.error(request, _("You have no such view. It may be deleted already."))
+        messages.error(request, _("You do not have this view. It may already be deleted."))
         request.action.refused()
     else:
         request.action.done(view, before=fields_of(view, "name", "filters"))
         delete_view(view)
-        messages.success(request, _("“%(name)s” is deleted. The payments are as they were.") % {"name": view.name})
+        messages.success(request, _("The view “%(name)s” is deleted. Payments are not affected.") % {"name": view.name})
     return redirect(SECTION)
 
 
@@ -189,7 +189,7 @@ def export(request: MemberRequest) -> HttpResponse:
     """Ask for the list as a file, with its filters; its page tells when it is ready."""
     form = PaymentFilterForm(request.POST, environment=request.environment)
     if not form.is_valid():
-        messages.error(request, _("These filters are not right. Correct them, then export."))
+        messages.error(request, _("Some filters are not valid. Correct them, then export."))
         request.action.refused()
         return redirect(SECTION)
     try:

@@ -68,7 +68,7 @@ def name_transaction(request: MemberRequest, payment_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(payment, after={"transaction": form.cleaned_data["hash"]})
-            messages.success(request, _("Noted. Your operator decides whether the money is this payment’s."))
+            messages.success(request, _("Noted. Your operator decides whether the money belongs to this payment."))
             return redirect("dashboard_payment", payment.public_id)
     return _show_payment(request, payment, form)
 
@@ -178,7 +178,7 @@ def _address_facts(payment: Payment) -> list[tuple[str, str]]:
 def _undecided_words(discrepancy: Discrepancy) -> str:
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     kind = DiscrepancyKind(discrepancy.kind).label
-    words = _("%(amount)s: %(kind)s. It is not in your balance until you accept it or give it back.")
+    words = _("%(amount)s: %(kind)s. It is not in your balance: accept it or refund it.")
     return words % {"amount": amount, "kind": kind[0].lower() + kind[1:]}
 
 
@@ -187,8 +187,8 @@ def _short_words(payment: Payment) -> str:
     if payment.status != PaymentStatus.UNDERPAID or payment.closed_at:
         return ""
     return _(
-        "%(received)s of %(due)s arrived. If the rest has not come by %(closes)s, what came waits for your decision: "
-        "you can then accept it as enough, or give it back."
+        "%(received)s of %(due)s arrived. If the rest has not arrived by %(closes)s, you decide: accept this "
+        "amount as enough, or refund it."
     ) % {
         "received": wording.coins(payment.received, payment.decimals, payment.cryptocurrency),
         "due": wording.coins(payment.due, payment.decimals, payment.cryptocurrency),
@@ -200,9 +200,9 @@ def _perhaps_words(discrepancy: Discrepancy) -> str:
     """What the merchant is told of money that may be this payment's: nothing that says whose else it may be."""
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     return _(
-        "%(amount)s arrived without a memo that names a payment, and this payment lacks just as much. If your payer "
-        "says that it is paid, ask for the hash of the on-chain transaction and enter it here: two operators decide "
-        "then."
+        "%(amount)s arrived without a memo that names a payment. This payment lacks exactly that much. If your "
+        "payer says that it is paid, ask for the hash of the on-chain transaction and enter it here. Two "
+        "operators then decide."
     ) % {"amount": amount}
 
 
@@ -211,12 +211,12 @@ def _missing_words(missing: MissingCoins) -> str:
     both = (missing.amount, missing.held)
     coins, held = (wording.coins(units, missing.decimals, missing.asset) for units in both)
     if missing.status == MissingStatus.OPEN:
-        gone = _("%(coins)s that arrived are not on the network any more.")
+        gone = _("%(coins)s that arrived are no longer on the network.")
         kept = _("%(held)s of your balance is held until your operator has decided who bears the loss.")
         nothing = _("Nothing of your balance is held until your operator has decided who bears the loss.")
         return f"{gone} {kept if missing.held else nothing}" % {"coins": coins, "held": held}
-    yours = _("%(coins)s that arrived were lost on the network and come off your balance.")
-    theirs = _("%(coins)s that arrived were lost on the network and were made good by your operator.")
+    yours = _("%(coins)s that arrived were lost on the network and are taken off your balance.")
+    theirs = _("%(coins)s that arrived were lost on the network. Your operator covered the loss.")
     lost = (yours if missing.bearer == Bearer.MERCHANT else theirs) % {"coins": coins}
     return f"{lost} {missing.reason}"
 
@@ -240,7 +240,7 @@ def simulate(request: MemberRequest, payment_id: str) -> HttpResponse:
     scenario = request.POST.get("scenario", "")
     if scenario not in simulator.SCENARIOS:
         raise Http404
-    success = f"{simulator.SCENARIOS[scenario].description} {_('It shows up with the next blocks.')}"
+    success = f"{simulator.SCENARIOS[scenario].description} {_('You see it here within the next blocks.')}"
     with reporting(request, success), transaction.atomic():
         simulator.simulate_payment(payment, scenario)
         request.action.done(payment, after={"scenario": scenario})

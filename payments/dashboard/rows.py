@@ -181,7 +181,7 @@ class DepositRow:
         if decision.status == DiscrepancyStatus.ACCEPTED:
             return "credited", _("Accepted"), kind
         arrived = decision.pk in self.given_back
-        return ("calm", _("Given back"), kind) if arrived else ("pending", _("Being given back"), kind)
+        return ("calm", _("Refunded"), kind) if arrived else ("pending", _("Being refunded"), kind)
 
     @property
     def amount(self) -> str:
@@ -197,9 +197,9 @@ class DepositRow:
         """What is to be known of a memo beside a muxed address that says otherwise."""
         if not self.deposit.conflicting_memo:
             return ""
-        return _(
-            "Its memo was %(memo)s, and the muxed address it was sent to names this payment: the address counts."
-        ) % {"memo": self.deposit.conflicting_memo}
+        return _("Its memo was %(memo)s, but it was sent to the muxed address of this payment. The address counts.") % {
+            "memo": self.deposit.conflicting_memo
+        }
 
     @property
     def confirmations(self) -> int:

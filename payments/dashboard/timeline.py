@@ -123,7 +123,7 @@ def _of_deposits(payment: Payment, deposits: Sequence[Deposit], aside: set[uuid.
         explorer = profile.explorer and f"{profile.explorer}{deposit.transaction_hash}"
         title = _("A transfer arrived on %(network)s, in block %(block)s")
         if deposit.is_surplus:
-            title = _("More was found at the deposit address on %(network)s than had been seen to arrive")
+            title = _("More was found at the deposit address on %(network)s than we had seen arrive")
         elif deposit.first_block_time > payment.expires_at:
             title = _("A transfer arrived late on %(network)s, in block %(block)s")
         yield Line(
@@ -161,7 +161,7 @@ def _of_discrepancies(discrepancies: Sequence[Discrepancy]) -> Iterator[Line]:
             amount=_coins(each.amount, each),
             detail=kind,
             url=address_of(each) if is_open else "",
-            link=_("Decide about it") if is_open else "",
+            link=_("Accept or refund it") if is_open else "",
         )
         if each.status == DiscrepancyStatus.ACCEPTED and each.resolved_at is not None:
             yield Line(at=each.resolved_at, rank=2, title=_("Accepted"), amount=_coins(each.amount, each), detail=kind)
@@ -208,7 +208,7 @@ _PAYMENT_WORDS = {
     catalogue.PAYMENT_REFUNDED: gettext_lazy("Refunded"),
     catalogue.PAYMENT_UPDATED: gettext_lazy("Amounts or reasons changed"),
     catalogue.PAYMENT_COINS_MISSING: gettext_lazy("Coins are missing on the network"),
-    catalogue.PAYMENT_COINS_RESTORED: gettext_lazy("Coins that were missing are made good"),
+    catalogue.PAYMENT_COINS_RESTORED: gettext_lazy("Missing coins are back or covered"),
     catalogue.PAYMENT_COINS_LOST: gettext_lazy("Coins are lost"),
 }
 

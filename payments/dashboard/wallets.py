@@ -163,7 +163,7 @@ def _set(request: MemberRequest, form: WalletForm) -> MerchantWallet | None:
         wallet, before=fields_of(old, *WALLET_FIELDS) if old else {}, after=fields_of(wallet, *WALLET_FIELDS)
     )
     if wallet.status == WalletStatus.WAITING:
-        words = _("The change waits. Until it is done, settlements go to the wallet you have.")
+        words = _("The change waits. Until then, settlements go to your current wallet.")
     else:
         words = _("The wallet is saved.")
     messages.success(request, words)
@@ -241,7 +241,9 @@ def _challenge(wallet: MerchantWallet, token: str, now: datetime) -> Challenge:
 def cancel(request: MemberRequest, wallet_id: str) -> HttpResponse:
     wallet = _own_wallet(request, wallet_id)
     was_lost = wallet.status == WalletStatus.LOST
-    words = _("The wallet is paid again.") if was_lost else _("The change is cancelled. The wallet you have stays.")
+    words = (
+        _("The wallet is paid again.") if was_lost else _("The change is cancelled. Your current wallet stays in use.")
+    )
     with reporting(request, words):
         cancelled = cancel_change(wallet, by=request.user)
         request.action.done(

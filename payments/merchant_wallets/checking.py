@@ -15,7 +15,7 @@ from payments.terms import WalletNotAllowed
 def checked_wallet(environment: str, network: str, text: str, rules: WalletRules, *, param: str) -> str:
     """The wallet as payments name it. InvalidParameter or WalletNotAllowed, naming `param`, for one that is refused."""
     if environment == Environment.PRODUCTION and text.lower() == SANDBOX_WALLET.lower():
-        raise InvalidParameter("This is the wallet of the sandbox's examples. Name your own.", param=param)
+        raise InvalidParameter("This is the wallet of the sandbox's examples. Enter your own.", param=param)
     if network not in registry.networks(environment):
         raise InvalidParameter("This network is not available here.", param=param)
     chain = registry.chain(environment, network)

@@ -36,17 +36,17 @@ _SALT: Final = "ballast.wallet"
 
 class ProofExpired(DomainError):
     code = "wallet_proof_expired"
-    message = "This message is not good any more. Sign the new one."
+    message = "This message is no longer valid. Sign the new one."
 
 
 class AlreadyProven(DomainError):
     code = "wallet_already_proven"
-    message = "This wallet is proven already."
+    message = "This wallet is already proven."
 
 
 class WalletEnded(DomainError):
     code = "wallet_ended"
-    message = "This wallet is not in use any more and does not wait."
+    message = "This wallet is no longer in use, and is not waiting to be."
 
 
 class NotSimulated(DomainError):

@@ -32,32 +32,32 @@ DONE_MAX = 200
 
 class ChangeWaiting(DomainError):
     code = "wallet_change_waiting"
-    message = "A change of this wallet waits already. Cancel it before you ask for another."
+    message = "A change of this wallet is already waiting. Cancel it before you ask for another."
 
 
 class ChangeEnded(DomainError):
     code = "wallet_change_ended"
-    message = "This change does not wait any more."
+    message = "This change is no longer waiting."
 
 
 class LostBefore(DomainError):
     code = "wallet_lost_before"
-    message = "You have said before that the key of this wallet is lost."
+    message = "You have already reported that the key of this wallet is lost."
 
 
 class NoOtherWallet(DomainError):
     code = "no_other_wallet"
-    message = "Name another wallet on this network first: it gets what was for this one."
+    message = "Add another wallet on this network first: it gets the money for this one."
 
 
 class AlreadyReplaced(DomainError):
     code = "wallet_already_replaced"
-    message = "What is for this wallet goes to your wallet in use already."
+    message = "The money for this wallet already goes to your wallet in use."
 
 
 class KeyLost(DomainError):
     code = "wallet_key_lost"
-    message = "You have said that the key of this wallet is lost. Cancel that first."
+    message = "You have reported that the key of this wallet is lost. Cancel that first."
 
 
 def wait_of(environment: str) -> timedelta:

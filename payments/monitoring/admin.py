@@ -82,7 +82,7 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
     def what_to_do(self, alarm: Alarm) -> str:
         return alarm.advice
 
-    @admin.action(description="Acknowledge: I look after it", permissions=["acknowledge"])
+    @admin.action(description="Acknowledge: I am working on it", permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[Alarm]) -> None:
         for alarm in chosen:
             if acknowledge_alarm(alarm, acknowledged_by=request.user.get_username()):
@@ -228,7 +228,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         sweep = _figures(snapshot).last_sweep
         return f"{sweep.asset}, {sweep.transfer.status}, {_ago(sweep.transfer.created_at)}" if sweep else "none"
 
-    @admin.display(description="Passed over by sweeps")
+    @admin.display(description="Skipped by sweeps")
     def passed_over(self, snapshot: NetworkSnapshot) -> SafeString:
         lines = [line for coin in _figures(snapshot).coins for line in coin.passed_over]
         texts = (f"{describe(line)}. Tried {line.tries} times, again {_ago(line.try_again_at)}" for line in lines)
@@ -273,7 +273,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
                 self.message_user(request, f"Asked for: {_coin_text(figures, coin)} {told_later}", messages.SUCCESS)
         return question
 
-    @admin.action(description="Ask providers again that were put aside", permissions=["let_back"])
+    @admin.action(description="Use providers again that were put aside", permissions=["let_back"])
     @confirms(
         title="Ask them again?",
         consequence="Every process asks them again from its next look on. Who is contradicted again is out for longer.",
@@ -309,7 +309,7 @@ class RoleChangeAdmin(ReadOnly, LongList, admin.ModelAdmin[RoleChange]):
     list_filter = ("environment", "network", "role", ("known_at", admin.EmptyFieldListFilter))
     actions = ("know",)
 
-    @admin.action(description="It was one of us: the alarm ends", permissions=["know"])
+    @admin.action(description="Confirm that an operator did this: the alarm ends", permissions=["know"])
     @confirms(
         title="Was it one of you?",
         consequence="The alarm ends. A holder other than the settings name still stops the network. Your name is kept.",

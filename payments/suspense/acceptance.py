@@ -37,18 +37,18 @@ _PEOPLE_KEPT = 120  # characters of the field
 
 
 class NamesNoPayment(InvalidParameter):
-    message = "Money that names no payment is nobody’s yet: attribute it to one first."
+    message = "This money has no payment yet: attribute it to one first."
 
 
 class DiscrepancyResolved(DomainError):
     code = "discrepancy_resolved"
-    message = "Somebody has decided about this money already."
+    message = "It has already been decided what happens to this money."
 
 
 def propose_acceptance(discrepancy: Discrepancy, *, reason: str, by: User) -> Proposal:
     """Propose that the merchant has the money, or agree to it; done at once where one operator is enough."""
     if not (reason := reason.strip()):
-        raise InvalidParameter("Say why: it is kept, and the merchant is shown it.", param="note")
+        raise InvalidParameter("Enter a reason: it is saved, and the merchant sees it.", param="note")
     if discrepancy.payment_id is None:
         raise NamesNoPayment
     if not Discrepancy.objects.filter(pk=discrepancy.pk, status=DiscrepancyStatus.OPEN).exists():

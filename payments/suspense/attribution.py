@@ -66,7 +66,7 @@ def name_transaction(payment: Payment, transaction_hash: str, *, named_by: str) 
 def propose_attribution(discrepancy: Discrepancy, *, payment_id: str, reason: str, by: User) -> Proposal:
     """Propose which payment money in suspense is for, or agree to it. Another payment takes the place of the first."""
     if not (reason := reason.strip()):
-        raise InvalidParameter("Say why: it is kept.", param="note")
+        raise InvalidParameter("Enter a reason: it is saved.", param="note")
     payment = _named(payment_id.strip(), discrepancy)
     if payment is None:
         raise InvalidParameter("There is no payment with this id in this environment.", param="payment")

@@ -47,7 +47,7 @@ class NotReturnable(DomainError):
 
 class ProofExpired(DomainError):
     code = "return_proof_expired"
-    message = "This message is not good any more. Sign the new one."
+    message = "This message is no longer valid. Sign the new one."
 
 
 class SendersUnknown(DomainError):

@@ -27,7 +27,7 @@ MOST_SOURCES = 20
 
 class RefundExceedsPayment(DomainError):
     code = "refund_exceeds_payment"
-    message = "This is more than is left of the payment to give back."
+    message = "This is more than can still be refunded."
 
 
 class InsufficientBalance(DomainError):

@@ -35,7 +35,7 @@ _PEOPLE_KEPT = 120  # characters of the field
 
 class ReturnDecided(DomainError):
     code = "return_decided"
-    message = "Nobody has to agree to this any more: it is decided, or the sender has named another address since."
+    message = "This no longer needs approval: it is decided, or the sender has named another address since."
 
 
 def propose_return(returned: PayerReturn, *, reason: str, by: User) -> Proposal:
@@ -45,7 +45,7 @@ def propose_return(returned: PayerReturn, *, reason: str, by: User) -> Proposal:
     signed.
     """
     if not (reason := reason.strip()):
-        raise InvalidParameter("Say why: it is kept.", param="note")
+        raise InvalidParameter("Enter a reason: it is saved.", param="note")
     with transaction.atomic():
         _lock_returnable(returned.pk)
     return propose(

@@ -119,11 +119,11 @@ class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
     readonly_fields = fields
     extra = 0
 
-    @admin.display(description="In a block as")
+    @admin.display(description="On-chain transaction")
     def transaction_hash(self, line: TransferLine) -> str:
         return line.transfer.transaction_hash
 
-    @admin.display(description="What became of it")
+    @admin.display(description="Result")
     def outcome(self, line: TransferLine) -> str:
         return line.transfer.get_status_display()
 
@@ -166,7 +166,7 @@ class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
         count = approval_count(payout)
         return f"{count} of {people_needed(payout.environment)}" if count else ""
 
-    @admin.action(description="Approve: one of the two people that a held payout needs", permissions=["decide"])
+    @admin.action(description="Approve: a held payout needs two approvals", permissions=["decide"])
     @confirms(
         title="Approve these payouts?",
         consequence="Once as many people as are needed have approved a payout it leaves. Nobody can call it back then.",
@@ -191,7 +191,7 @@ class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
             lambda each: reject_payout(each, operator=_me(request), note=note),
         )
 
-    @admin.action(description="Try again now: what holds them is looked at again at once", permissions=["decide"])
+    @admin.action(description="Try again now: the reason for the hold is checked again at once", permissions=["decide"])
     def try_again(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
         self._decide(request, chosen, "tried again", retry_held)
 

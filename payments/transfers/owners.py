@@ -85,7 +85,7 @@ def _follow(owners: Owners, record: Any) -> None:
 
 class PayoutAttributed(DomainError):
     code = "payout_attributed"
-    message = "Somebody has said before whose this was."
+    message = "It has already been recorded whose this was."
 
 
 class PayoutsToAttribute(DomainError):

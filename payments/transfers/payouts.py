@@ -58,7 +58,7 @@ class PayoutNotHeld(DomainError):
 
 class AlreadyApproved(DomainError):
     code = "already_approved"
-    message = "As many as must have approved this already."
+    message = "This already has all the approvals it needs."
 
 
 FOR_COINS = (HoldReason.LIQUIDITY, HoldReason.REFILL)
@@ -293,7 +293,7 @@ register(ProposalKind.PAYOUT, _approve_as_agreed, permission="transfers.change_p
 def reject_payout(payout: Payout, *, operator: User, note: str) -> Payout:
     """Give up a payout that was held. Its money goes back to where it came from."""
     if not note.strip():
-        raise InvalidParameter("Say why: the merchant is shown it.", param="note")
+        raise InvalidParameter("Enter a reason: the merchant sees it.", param="note")
     with transaction.atomic():
         payout = Payout.objects.select_for_update().get(pk=payout.pk)
         if payout.status != PayoutStatus.HELD:

@@ -144,12 +144,14 @@ class _Collected:
             elif not text.isprintable():
                 yield Fault(line, name, _("Use printable characters only."))
         if not written["payment"]:
-            yield Fault(line, "payment", _("Name the payment by its id."))
+            yield Fault(line, "payment", _("Enter the id of the payment."))
         elif first := self.lines.get(written["payment"]):
             twice = _("Line %d refunds this payment already. Put both amounts into one row.") % first
             yield Fault(line, "payment", twice)
         amount = written.get("amount", "")
         if amount and (not _AMOUNT.fullmatch(amount) or not Decimal(amount)):
             yield Fault(
-                line, "amount", _("Write it like 12.50: digits, a point, no currency. Empty is all that is left.")
+                line,
+                "amount",
+                _("Write it like 12.50: digits and a point, no currency. Leave it empty to refund all that is left."),
             )

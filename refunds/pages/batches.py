@@ -69,7 +69,7 @@ class BatchRow:
         """The destination, as far as it is known."""
         if self.row.destination:
             return wording.short_hash(self.row.destination)
-        return _("the sender") if self.row.has_sender else _("an address that the payer names")
+        return _("the sender") if self.row.has_sender else _("an address that the payer enters")
 
     @property
     def badge(self) -> str:
@@ -83,7 +83,7 @@ class BatchRow:
             return _("Not refunded")
         if self.row.refund is not None:
             return self.row.refund.get_status_display()
-        return _("Waiting") if self.is_confirmed else _("To be made")
+        return _("Waiting") if self.is_confirmed else _("To be refunded")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def upload(request: MemberRequest) -> HttpResponse:
             )
             if isinstance(found, RefundBatch):
                 if found.confirmed_at is not None:
-                    messages.info(request, _("This file was refunded already: this is what came of it."))
+                    messages.info(request, _("This file was already refunded. Here is the result."))
                     request.action.refused()
                 else:
                     request.action.done(found)
@@ -139,9 +139,9 @@ def show_batch(request: MemberRequest, batch_id: str) -> HttpResponse:
     batch = _own_batch(request, batch_id)
     if request.method == "POST":
         if confirm_batch(batch, confirmed_by=request.user.email):
-            messages.success(request, _("The refunds are being made, row by row."))
+            messages.success(request, _("The refunds are being created, row by row."))
         else:
-            messages.info(request, _("This file was confirmed already: nothing was refunded a second time."))
+            messages.info(request, _("This file was already confirmed. Nothing was refunded twice."))
             request.action.refused()
         return redirect("dashboard_refund_batch", batch.public_id)
     rows = _rows_of(batch)
@@ -159,7 +159,7 @@ def show_batch(request: MemberRequest, batch_id: str) -> HttpResponse:
         "totals": totals,
         "is_covered": all(total.is_covered for total in totals),
         "terms": terms(returns_fee=returns_fees()),
-        "heading": ngettext("%(number)s refund by file", "%(number)s refunds by file", len(rows))
+        "heading": ngettext("%(number)s refund from a file", "%(number)s refunds from a file", len(rows))
         % {"number": len(rows)},
     }
     return render(request, "dashboard/refunds/batch.html", context)

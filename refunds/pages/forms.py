@@ -146,7 +146,7 @@ class GiveBackForm(DestinationForm, ReasonMixin, ShownForm):
 class RefundForm(DestinationForm, ReasonMixin):
     """A refund of a payment. The view passes what can be given back."""
 
-    source = forms.ChoiceField(label=_("What is given back"), widget=forms.RadioSelect)
+    source = forms.ChoiceField(label=_("What to refund"), widget=forms.RadioSelect)
     amount = AmountField(required=False, max_digits=16, max_value=MAX_FIAT_AMOUNT)
     field_order = ("source", "amount", "destination", "memo", "memo_is_text", "reason")
     field_of_param = {"discrepancyId": "source"}  # noqa: RUF012 - a ClassVar in the base
@@ -163,9 +163,9 @@ class RefundForm(DestinationForm, ReasonMixin):
         destination.help_text = f"{LEAVE_EMPTY} {destination.help_text}"
         if any(name == OWN_MONEY for name, _label in sources):
             self.fields["amount"].label = gettext("Amount in %(currency)s") % {"currency": currency}
-            help_text = gettext("Leave it empty to give back all that is left: %(most)s.") % {"most": most}
+            help_text = gettext("Leave it empty to refund all that is left: %(most)s.") % {"most": most}
             if len(sources) > 1:
-                help_text = f"{help_text} {gettext('Money that waits for a decision goes back whole.')}"
+                help_text = f"{help_text} {gettext('Money that waits for a decision is refunded in full.')}"
             self.fields["amount"].help_text = help_text
         else:
             del self.fields["amount"]

@@ -20,7 +20,7 @@ from webhooks.events import catalogue as catalogue
 
 _WORDS = {
     catalogue.REFUND_CREATED: _("Refund created, and the money reserved"),
-    catalogue.REFUND_REQUIRES_ACTION: _("Refund needs an address: nobody can tell where the money is to go"),
+    catalogue.REFUND_REQUIRES_ACTION: _("Refund needs an address before it can be sent"),
     catalogue.REFUND_PENDING: _("Refund has an address, waiting to be sent"),
     catalogue.REFUND_PROCESSING: _("Refund signed, and on its way"),
     catalogue.REFUND_COMPLETED: _("Refund completed: final on its network"),

@@ -59,7 +59,7 @@ def _waiting_row(refund: Refund) -> RecordRow:
         % {"amount": wording.coins(refund), "network": wording.network(refund)},
         what_next=wording.destination_needed(family_of(refund.environment, refund.network)),
         url=reverse("dashboard_refund", args=[refund.public_id]),
-        action=_("Say where it goes"),
+        action=_("Enter an address"),
         created_at=refund.created_at,
     )
 
@@ -82,7 +82,7 @@ def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
         if (refund := _give_back_as_shown(request, discrepancy, form)) is not None:
             named = {"refund": refund.public_id, **fields_of(refund, "destination", "memo", "reason")}
             request.action.done(discrepancy, after=pages.logged(discrepancy) | named)
-            messages.success(request, _("The refund is made, and its money is set aside."))
+            messages.success(request, _("The refund is created, and its money is reserved."))
             return redirect("dashboard_refund", refund.public_id)
         discrepancy = pages.own_discrepancy(request, discrepancy_id)
     context = {

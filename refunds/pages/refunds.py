@@ -41,7 +41,7 @@ from webhooks.models import Event
 from webhooks.pages.presenters import Moment
 
 SECTION = "dashboard_refunds"
-USED_FORM = _("That form was already used: this is what came of it. Nothing was refunded a second time.")
+USED_FORM = _("This form was already submitted. Here is its refund. Nothing was refunded twice.")
 
 REFUND_COLUMNS = (
     {"label": _("Amount")},
@@ -157,7 +157,7 @@ def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(refund, after=_logged(refund))
-            messages.success(request, gettext("The refund is made, and its money is reserved."))
+            messages.success(request, gettext("The refund is created, and its money is reserved."))
             return redirect("dashboard_refund", refund.public_id)
     context |= {"form": form, "form_id": open_form(request)}
     return render(request, "dashboard/refunds/new.html", context)
@@ -224,7 +224,7 @@ def name_destination(request: MemberRequest, refund_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(refund, after=fields_of(named, "destination", "memo"))
-            messages.success(request, gettext("The refund has an address now and is sent there."))
+            messages.success(request, gettext("The refund now has an address and will be sent there."))
             return redirect("dashboard_refund", refund.public_id)
     return _show(request, refund, form)
 
@@ -290,16 +290,16 @@ def _facts(refund: Refund) -> list[tuple[str, str]]:
         (gettext("Sent as"), wording.coins(refund)),
         *_of_token_fee(refund),
         (gettext("Network"), wording.network(refund)),
-        (gettext("Out of"), wording.suspense(discrepancy) if discrepancy else gettext("The payment")),
-        (gettext("Fee on it"), "" if discrepancy else gettext("Given back") if refund.returns_fee else gettext("Kept")),
+        (gettext("Taken from"), wording.suspense(discrepancy) if discrepancy else gettext("The payment")),
+        (gettext("Fee"), "" if discrepancy else gettext("Refunded") if refund.returns_fee else gettext("Kept")),
         (gettext("To"), refund.destination),
         (gettext("Memo"), f"{refund.memo}, {wording.MEMO_TYPES[wording.memo_type(refund)]}" if refund.memo else ""),
         (gettext("Address"), refund.get_named_by_display()),
         (gettext("On-chain transaction"), refund.transaction_hash),
         (gettext("Claimable balance"), refund.claimable_balance),
-        (gettext("What was said"), refund.failure_message),
+        (gettext("Failure"), refund.failure_message),
         (gettext("Reason"), refund.reason),
-        (gettext("Asked for by"), _who_asked(refund)),
+        (gettext("Requested by"), _who_asked(refund)),
         (gettext("Created"), exact(refund.created_at)),
         (gettext("Completed"), exact(refund.completed_at)),
     ]
@@ -313,7 +313,7 @@ def _who_asked(refund: Refund) -> str:
 
 EVENT_WORDS = {
     catalogue.REFUND_CREATED: _("Created, and the money reserved"),
-    catalogue.REFUND_REQUIRES_ACTION: _("Needs an address: nobody can tell where the money is to go"),
+    catalogue.REFUND_REQUIRES_ACTION: _("Needs an address before it can be sent"),
     catalogue.REFUND_PENDING: _("Has an address, waiting to be sent"),
     catalogue.REFUND_PROCESSING: _("Signed, and on its way"),
     catalogue.REFUND_COMPLETED: _("Completed: final on its network"),

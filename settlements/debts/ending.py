@@ -31,12 +31,12 @@ REASON_MAX = 500
 
 class MoreThanOwed(DomainError):
     code = "more_than_owed"
-    message = "The merchant does not owe as much."
+    message = "The merchant does not owe that much."
 
 
 class TakenBack(DomainError):
     code = "taken_back"
-    message = "This was taken back before."
+    message = "This was already taken back."
 
 
 def propose_end(debt: Debt, *, amount: int, ending: DebtEnding, reason: str, by: User) -> Proposal:
@@ -170,7 +170,7 @@ def _decision(debt: Debt, amount: int, ending: DebtEnding) -> DebtDecision:
 
 def _checked(reason: str) -> str:
     if not (reason := reason.strip()):
-        raise InvalidParameter("Say why: it is kept.", param="reason")
+        raise InvalidParameter("Enter a reason: it is saved.", param="reason")
     if len(reason) > REASON_MAX:
         raise InvalidParameter(f"Say why in {REASON_MAX} characters at most.", param="reason")
     return reason

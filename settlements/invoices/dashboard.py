@@ -31,7 +31,9 @@ SHOWN = 120
 class BillingForm(LookMixin):
     """Recipient of a merchant's invoices."""
 
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=120, help_text=gettext_lazy("As the law knows you."))
+    name = forms.CharField(
+        label=gettext_lazy("Name"), max_length=120, help_text=gettext_lazy("The legal name of your business.")
+    )
     address = forms.CharField(
         label=gettext_lazy("Address"), max_length=400, widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"})
     )
@@ -39,13 +41,16 @@ class BillingForm(LookMixin):
         label=gettext_lazy("Country"), max_length=2, help_text=gettext_lazy("Its code of two letters, such as DE.")
     )
     tax_id = forms.CharField(
-        label=gettext_lazy("Tax id"), max_length=30, required=False, help_text=gettext_lazy("Such as your VAT number.")
+        label=gettext_lazy("Tax id"),
+        max_length=30,
+        required=False,
+        help_text=gettext_lazy("For example your VAT number."),
     )
 
     def clean_country(self) -> str:
         country = str(self.cleaned_data["country"]).upper()
         if len(country) != 2 or not country.isascii() or not country.isalpha():
-            raise ValidationError(gettext_lazy("Enter a code of two letters, such as DE."))
+            raise ValidationError(gettext_lazy("Enter a two-letter code, such as DE."))
         return country
 
 
@@ -100,7 +105,7 @@ def change_billing(request: MemberRequest) -> HttpResponse:
             setattr(details, name, form.cleaned_data[name])
         details.save()
         request.action.done(before=before, after=fields_of(details, "name", "address", "country", "tax_id"))
-        messages.success(request, gettext("Invoices are made out to these details from now on."))
+        messages.success(request, gettext("New invoices use these details from now on."))
         return redirect("dashboard_invoices")
     context = {"section": SECTION, "form": form}
     return render(request, "dashboard/invoices/billing.html", context, status=400 if form.errors else 200)

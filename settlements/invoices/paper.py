@@ -66,7 +66,7 @@ def invoice_pdf(invoice: Invoice) -> bytes:
         blocks.append(Text([words], heading=gettext("A test: this is no invoice")))
     blocks += [
         Text(_party(invoice.issuer), heading=gettext("Issued by")),
-        Text(_party(invoice.recipient), heading=gettext("Made out to")),
+        Text(_party(invoice.recipient), heading=gettext("Billed to")),
         Text([f"{shown['month']} ({shown['begins']} – {shown['ends']})"], heading=gettext("For the period")),
         _fees(shown),
         Text(_remarks(invoice, shown)),
@@ -99,8 +99,8 @@ def _fees(shown: dict[str, Any]) -> Table:
 def _remarks(invoice: Invoice, shown: dict[str, Any]) -> list[str]:
     lines = [invoice.tax_note] if invoice.tax_note else []
     if invoice.corrects is not None:
-        words = gettext("Fees given back that earlier invoices have charged, the last of them %(number)s.")
+        words = gettext("Returned fees that earlier invoices had charged, the last of them %(number)s.")
         lines.append(words % {"number": invoice.corrects.number})
     if shown["is_credit_note"]:
-        return [*lines, gettext("It is in your balance already. Nothing is to be paid.")]
-    return [*lines, gettext("It was kept from your settlements already. Nothing is to be paid.")]
+        return [*lines, gettext("This amount is already in your balance. You do not need to pay anything.")]
+    return [*lines, gettext("This amount was already deducted from your settlements. You do not need to pay anything.")]

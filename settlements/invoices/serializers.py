@@ -57,7 +57,7 @@ class InvoiceSchema(serializers.Serializer[Any]):
     id = serializers.CharField()
     object = serializers.ChoiceField(choices=["invoice"])
     kind = serializers.ChoiceField(
-        choices=InvoiceKind.choices, help_text="A credit note is over fees that were given back; amounts are positive."
+        choices=InvoiceKind.choices, help_text="A credit note is for returned fees; amounts are positive."
     )
     number = serializers.CharField(help_text="In one series of the installation, without a gap.")
     month = serializers.CharField(help_text="Such as `2027-01`, on the clocks of your settlements.")
@@ -73,7 +73,9 @@ class InvoiceSchema(serializers.Serializer[Any]):
     taxRate = serializers.CharField(help_text="In percent.")
     taxAmount = serializers.CharField(help_text="Net × tax rate, rounded half up.")
     taxNote = serializers.CharField(allow_null=True, help_text="Why there is no tax, such as reverse charge.")
-    totalAmount = serializers.CharField(help_text="It was kept from settlements already: nothing is to be paid.")
+    totalAmount = serializers.CharField(
+        help_text="It was already deducted from settlements: you do not need to pay anything."
+    )
     correctsInvoiceId = serializers.CharField(
         allow_null=True, help_text="Of a credit note: your last invoice before it."
     )

@@ -28,7 +28,7 @@ class InvoiceViewSet(MerchantViewSet):
 
     @extend_schema(
         summary="List invoices",
-        description="Invoices over fees, and credit notes over fees that were given back. Newest first.",
+        description="Invoices for fees, and credit notes for returned fees. Newest first.",
         parameters=[InvoiceListQuery],
         responses=InvoiceSchema(many=True),
     )

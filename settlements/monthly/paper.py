@@ -20,7 +20,7 @@ def month_pdf(
     title = gettext("Statement: %(month)s") % {"month": date_format(month.first, "F Y")}
     subtitle = [merchant.name, *head_of(merchant, environment, month, zone)]
     if runs:
-        subtitle.append(gettext("This month still runs: more will be in it."))
+        subtitle.append(gettext("This month is in progress: more entries will follow."))
     blocks: list[Text | Table] = [_summary(accounts)] if accounts else []
     blocks += [block for account in accounts for block in _blocks_of(account)]
     if not blocks:
@@ -44,13 +44,13 @@ def _blocks_of(account: MonthAccountPage) -> list[Text | Table]:
     blocks: list[Text | Table] = [_sums(account), _worths(account)]
     if not account.is_summed:
         words = gettext(
-            "This month has more entries than are added up by kind here. The files CSV and JSON have every one."
+            "This month has too many entries to add them up by kind here. The CSV and JSON files have all of them."
         )
         blocks.append(Text([words]))
     if account.entries:
         blocks.append(_entries(account))
         if not account.shows_every_entry:
-            words = gettext("These are the first entries of the month. The files CSV and JSON have every one.")
+            words = gettext("These are the first entries of the month. The CSV and JSON files have all of them.")
             blocks.append(Text([words]))
     return blocks
 

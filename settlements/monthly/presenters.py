@@ -48,15 +48,15 @@ NAMES = {
 }
 
 _OUTSIDE_THE_BALANCE = {
-    "deposit_held": gettext_lazy("Came late, astray or in another coin"),
+    "deposit_held": gettext_lazy("Late, wrong network or wrong coin"),
     "deposit_reversed": gettext_lazy("Undone by its network"),
-    "payment_released": gettext_lazy("Paid beyond the price"),
+    "payment_released": gettext_lazy("Overpaid"),
     "payment_reopened": gettext_lazy("Back to its payment"),
-    "window_closed": gettext_lazy("Too little when the time was over"),
+    "window_closed": gettext_lazy("Too little at the end of the time to pay"),
     "suspense_accepted": gettext_lazy("Accepted for its payment"),
     "suspense_kept": gettext_lazy("Kept: it is in your balance"),
-    "refund_reserved": gettext_lazy("Given back"),
-    "refund_voided": gettext_lazy("Could not be given back"),
+    "refund_reserved": gettext_lazy("Refunded"),
+    "refund_voided": gettext_lazy("Could not be refunded"),
     "refund_covered": gettext_lazy("Borne by your balance"),
     "missing_held": gettext_lazy("Held"),
     "missing_ended": gettext_lazy("Back in your balance"),

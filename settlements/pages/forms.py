@@ -43,7 +43,7 @@ class LostWalletForm(LookMixin):
     wallet = forms.ChoiceField(
         label=gettext_lazy("Wallet"),
         widget=forms.RadioSelect,
-        error_messages={"required": gettext_lazy("Choose the wallet whose key is lost.")},
+        error_messages={"required": gettext_lazy("Choose the wallet with the lost key.")},
     )
 
     def __init__(self, *args: Any, wallets: Iterable[tuple[str, str]], environment: str, **options: Any) -> None:

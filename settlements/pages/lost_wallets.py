@@ -32,7 +32,7 @@ def lose_wallet(request: MemberRequest) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = LostWalletForm(data, wallets=wallets, environment=environment)
     if request.method == "POST" and form.is_valid() and (done := _declare(request, form)) is not None:
-        messages.success(request, _("Nothing more is paid to the wallet. All members get a mail."))
+        messages.success(request, _("Nothing more is paid to the wallet. All members get an e-mail."))
         if done.back:
             words = ngettext(
                 "%d settlement to it was called back.", "%d settlements to it were called back.", len(done.back)

@@ -116,13 +116,11 @@ def waterfall(settlement: Settlement) -> list[Step]:
     percent = in_style(f"{Decimal(settlement.fee_bps) / 100:f}")
     if settlement.fee < 0:
         back = -settlement.fee
-        steps.append(
-            Step(gettext("Fee given back"), f"+{shown(back)}", "gross", permille(left), max(4, permille(back)))
-        )
+        steps.append(Step(gettext("Returned fee"), f"+{shown(back)}", "gross", permille(left), max(4, permille(back))))
         left += back
     taken = (
         (f"Fee, {percent} %", settlement.fee),
-        (gettext("Refunds and what else came off"), settlement.refund - settlement.debt_offset),
+        (gettext("Refunds and other deductions"), settlement.refund - settlement.debt_offset),
         (gettext("Debts repaid in other coins"), settlement.debt_offset),
     )
     for label, units in taken:
@@ -134,7 +132,7 @@ def waterfall(settlement: Settlement) -> list[Step]:
     if settlement.claimable_balance:
         label = gettext("Set aside")
     if settlement.status == SettlementStatus.FAILED:
-        label = gettext("Was to be paid")
+        label = gettext("Planned amount")
     steps.append(Step(label, shown(settlement.amount), "net", 0, permille(settlement.amount)))
     if fee := int(settlement.token_fee):
         arrived = permille(settlement.received)
@@ -191,7 +189,7 @@ class EntryRow:
         """The fee on a refund: given back or taken again; empty where it is kept."""
         if not self.line.returns_fee:
             return ""
-        return gettext("its fee is given back") if (self.line.amount or 0) < 0 else gettext("its fee is taken again")
+        return gettext("its fee is returned") if (self.line.amount or 0) < 0 else gettext("its fee is taken again")
 
     @property
     def at(self) -> str:

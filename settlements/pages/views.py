@@ -62,13 +62,13 @@ SETTLEMENT_COLUMNS = (
     {"label": _("Amount")},
     {"label": _("Status")},
     {"label": _("Paid to")},
-    {"label": _("Made")},
-    {"label": _("Made of")},
+    {"label": _("Created")},
+    {"label": _("Contains")},
     {"label": _("Reference")},
 )
 CONVERSION_COLUMNS = (
-    {"label": _("What was paid in")},
-    {"label": _("Became"), "number": True},
+    {"label": _("Received")},
+    {"label": _("Converted to"), "number": True},
     {"label": _("Rate")},
 )
 PRINTED_COLUMNS = (
@@ -182,14 +182,14 @@ def _confirm_settling(request: MemberRequest, *, status: int = 200) -> HttpRespo
 def _report_run(request: MemberRequest, made: int) -> None:
     if made:
         words = ngettext(
-            "One settlement is made, and paid with the next on-chain transactions.",
-            "%(made)s settlements are made, and paid with the next on-chain transactions.",
+            "One settlement is created. It is paid with the next on-chain transactions.",
+            "%(made)s settlements are created. They are paid with the next on-chain transactions.",
             made,
         )
         messages.success(request, words % {"made": made})
     else:
         messages.warning(
-            request, gettext("There was nothing to settle. What is carried over is named below, with the reason.")
+            request, gettext("There was nothing to settle. Amounts carried over are listed below, with the reason.")
         )
 
 
@@ -266,7 +266,7 @@ def _facts(settlement: Settlement, zone: str) -> list[tuple[str, str]]:
         (gettext("From"), shown(settlement.period_start)),
         (gettext("Up to"), shown(settlement.period_end)),
         (gettext("Payments"), whole(settlement.payment_count)),
-        (gettext("Made"), shown(settlement.created_at)),
+        (gettext("Created"), shown(settlement.created_at)),
         (gettext("Converted"), shown(settlement.converted_at) if is_converted else ""),
         (gettext("At the rate"), settlement.get_rate_moment_display() if is_converted else ""),
         (gettext("Completed"), shown(settlement.completed_at)),
@@ -330,7 +330,7 @@ def print_statement(request: MemberRequest, settlement_id: str) -> HttpResponse:
 
 
 _PAID_AGAIN = _("The wallet is paid again with the next settlement.")
-_LOOKED_AT = _("The wallet is looked at again, and is paid if it holds the coin now.")
+_LOOKED_AT = _("We check the wallet again, and pay it if it holds the coin now.")
 
 
 @never_cache

@@ -22,7 +22,7 @@ EVENT = "evt_01kfjhr3c8e4bs0dz6wd5n5yry"
 PAYMENT = "pay_01kfjhr3c8e4bs0dz6wd5n5yry"
 AN_EVENT = "evt_… is the id of an event; that of a payment begins with pay_. An event has it in data.object.id."
 NO_PAGES = "Lists have no page numbers: send the id of the last record you have as starting_after."
-BOTH = "Send the public key as Authorization: Bearer pk_… and the private key as X-Api-Secret: sk_…."
+BOTH = "Send the public key as Authorization: Bearer pk_… and the secret key as X-Api-Secret: sk_…."
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_wrong_method_names_the_right_ones(client: ApiClient, method: str, pat
     ("given", "message"),
     [
         (lambda p, s: (f"Bearer {s}", p), f"The two keys are swapped. {BOTH}"),
-        (lambda p, s: (f"Bearer {s}", s), f"Authorization has a private key (sk_…). {BOTH}"),
+        (lambda p, s: (f"Bearer {s}", s), f"Authorization has a secret key (sk_…). {BOTH}"),
         (lambda p, s: (f"Bearer {p}", p), f"X-Api-Secret has a public key (pk_…). {BOTH}"),
         (
             lambda p, s: (f'Bearer "{p}"', s),
@@ -101,7 +101,7 @@ def test_a_wrong_method_names_the_right_ones(client: ApiClient, method: str, pat
         ),
         (
             lambda p, s: (f"Bearer {p}", f"Bearer {s}"),
-            "X-Api-Secret takes the private key alone, without Bearer before it.",
+            "X-Api-Secret takes the secret key alone, without Bearer before it.",
         ),
         (
             lambda p, s: (f"Bearer {p}", s.replace("_test_", "_live_")),

@@ -53,7 +53,7 @@ def link_pages(merchant: Merchant) -> Iterator[LinkPage]:
     yield "links-none", "/dashboard/links", "newcomer", None
     yield "links-no-match", "/dashboard/links?q=nothing+like+it", "owner", None
     yield "link-form", "/dashboard/links/new", "owner", None
-    yield "link-form-refused", "/dashboard/links/new", "newcomer", _press("Make the link")
+    yield "link-form-refused", "/dashboard/links/new", "newcomer", _press("Create the link")
     yield "link", own, "owner", None
     yield "link-open-amount", f"/dashboard/links/{donation.public_id}", "owner", None
     yield "link-disabled", f"/dashboard/links/{closed.public_id}", "owner", None

@@ -334,7 +334,7 @@ def content_of(page: Page) -> str:
 def generate_key(page: Page, name: str = "Web shop") -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Everything the API can do").check()
-    page.get_by_role("button", name="Generate").click()
+    page.get_by_role("button", name="Create").click()
     page.get_by_role("heading", name="is ready").wait_for()
 
 
@@ -353,7 +353,7 @@ def _ask_for_a_bad_webhook(page: Page) -> None:
 
 
 def _rotate(page: Page) -> None:
-    page.get_by_role("button", name="Make a new secret").click()
+    page.get_by_role("button", name="Create a new secret").click()
     page.get_by_role("heading", name="is ready").wait_for()
 
 
@@ -455,5 +455,5 @@ def _fail_to_log_in(page: Page) -> None:
 
 def _ask_for_a_bad_key(page: Page) -> None:
     page.get_by_label("Allowed IP addresses").fill("the office")
-    page.get_by_role("button", name="Generate").click()
+    page.get_by_role("button", name="Create").click()
     page.get_by_text("is not an IP address").wait_for()

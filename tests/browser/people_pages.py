@@ -24,7 +24,7 @@ def people_pages() -> People:
         ("people-preferences", "/dashboard/preferences", "owner", None, 200),
         ("people-role", "/dashboard/members", "owner", _follow("Change the role of lin@"), 200),
         ("people-remove", "/dashboard/members", "owner", _follow("Remove lin@"), 200),
-        ("people-hand-over", "/dashboard/members", "owner", _follow("Hand the ownership over to lin@"), 200),
+        ("people-hand-over", "/dashboard/members", "owner", _follow("Transfer ownership to lin@"), 200),
         ("people-leave", "/dashboard/members/leave", "owner", None, 200),
         ("people-leave-refused", "/dashboard/members/leave", "newcomer", None, 200),
         ("people-invite", "/dashboard/members/invite", "owner", None, 200),
@@ -64,7 +64,7 @@ def sign_up(page: Page, email: str = "jo@northlight.example", business: str = "N
     page.get_by_label("E-mail address").fill(email)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign up").click()
-    page.get_by_role("heading", name="Look at your mail").wait_for()
+    page.get_by_role("heading", name="Check your e-mail").wait_for()
 
 
 def follow_the_newest_link(page: Page) -> None:
@@ -105,7 +105,7 @@ def _sign_up_badly(page: Page) -> None:
 def _forget_a_password(page: Page) -> None:
     page.get_by_label("E-mail address").fill("jo@northlight.example")
     page.get_by_role("button", name="Send the link").click()
-    page.get_by_role("heading", name="Look at your mail").wait_for()
+    page.get_by_role("heading", name="Check your e-mail").wait_for()
 
 
 def code_now(secret: str) -> str:

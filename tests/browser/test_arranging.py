@@ -135,7 +135,7 @@ def test_who_is_invited_sees_and_may_do_what_the_role_says(
     expect(guest.get_by_role("button", name="Cancel the payment")).to_be_visible()
     guest.goto("/dashboard/keys")
     expect(guest.get_by_role("heading", name="API keys", exact=True)).to_be_visible()
-    expect(guest.get_by_role("link", name="Generate a pair")).to_have_count(0)
+    expect(guest.get_by_role("link", name="Create a key pair")).to_have_count(0)
     for refused in ("/dashboard/keys/new", "/dashboard/members/invite", "/dashboard/audit"):
         reply = guest.goto(refused)
         assert reply is not None

@@ -43,14 +43,14 @@ def test_somebody_signs_up_adds_an_app_and_is_asked_for_its_codes(
     wait_for_path(page, "/dashboard")
 
     page.goto("/account")
-    page.get_by_role("link", name="Add an app that makes codes").click()
+    page.get_by_role("link", name="Add an authenticator app").click()
     page.get_by_text("Cannot scan it?").click()
     secret = page.locator(".code").inner_text()
     page.get_by_text("Cannot scan it?").click()
     add_app(page)
     codes = page.locator(".recovery-codes li").all_inner_texts()
     assert len(set(codes)) == 10
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_text("10 recovery codes left.")).to_be_visible()
 
     reach_the_second_step(page)
@@ -78,7 +78,7 @@ def test_somebody_signs_up_adds_an_app_and_is_asked_for_its_codes(
 
     clock.advance(minutes=11)
     page.goto("/dashboard/keys")
-    page.get_by_role("link", name="Generate a pair").click()
+    page.get_by_role("link", name="Create a key pair").click()
     page.get_by_role("heading", name="Confirm it is you").wait_for()
     code = code_now(secret)
     enter(page, wrong(code), "Go on")

@@ -28,7 +28,7 @@ def test_a_secret_is_seen_once(page: Page, complaints: Complaints, email: str) -
     expect(page).to_have_url(re.compile(r"/login\?next=/dashboard/keys$"))
     log_in(page, email, PASSWORD)
     page.goto("/dashboard/keys")
-    page.get_by_role("link", name="Generate a pair").click()
+    page.get_by_role("link", name="Create a key pair").click()
     generate_key(page, "Web shop")
     secret = SECRET.search(content_of(page))
     assert secret
@@ -54,8 +54,8 @@ def test_the_secret_is_copied_by_its_button(page: Page, email: str) -> None:
     assert secret
     page.clock.install()
     page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))  # the words on the button stay
-    page.get_by_role("button", name="Copy the private key").click()
-    expect(page.get_by_role("button", name="Copied the private key")).to_be_visible()
+    page.get_by_role("button", name="Copy the secret key").click()
+    expect(page.get_by_role("button", name="Copied the secret key")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == secret[0]
 
 

@@ -42,14 +42,14 @@ def test_a_payment_link_is_made_opened_and_paid(
 ) -> None:
     log_in(page, member.user.email, PASSWORD)
     page.goto("/dashboard/links")
-    page.get_by_role("link", name="Make a payment link").first.click()
+    page.get_by_role("link", name="Create a payment link").first.click()
     page.get_by_label("What it is for").fill("Sunset tour, one seat")
     page.get_by_label("Amount", exact=False).first.fill("48,50")
     page.get_by_text("More options").click()
     page.get_by_label("Your wallet on Polygon").fill(WALLETS[POLYGON])
     page.get_by_label("How many times it can be paid").fill("2")
-    page.get_by_role("button", name="Make the link").click()
-    expect(page.get_by_text("The payment link is made.")).to_be_visible()
+    page.get_by_role("button", name="Create the link").click()
+    expect(page.get_by_text("The payment link is created.")).to_be_visible()
     address = page.locator(".copy-field__value").inner_text()
 
     phone = browser.new_context(base_url=live_server.url, viewport={"width": 360, "height": 780}).new_page()

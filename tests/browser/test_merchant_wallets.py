@@ -33,7 +33,7 @@ def test_a_wallet_is_named_proven_and_replaced_after_a_wait(
     log_in(page, owner.user.email, PASSWORD)
 
     page.goto("/dashboard/wallets")
-    page.get_by_role("link", name="Name a wallet on Polygon").click()
+    page.get_by_role("link", name="Add a wallet on Polygon").click()
     wait_for_path(page, "/dashboard/wallets/set")
     page.get_by_label("Address").fill(own)
     page.get_by_label("Label").fill("Treasury")
@@ -60,10 +60,10 @@ def test_a_wallet_is_named_proven_and_replaced_after_a_wait(
     expect(page.get_by_label("The message to sign")).to_contain_text(OTHER)
     page.get_by_role("link", name="Later").click()
     wait_for_path(page, "/dashboard/wallets")
-    expect(polygon).to_contain_text("Another wallet is paid in 24 hours")
+    expect(polygon).to_contain_text("A new wallet is paid in 24 hours")
     page.get_by_role("button", name="Cancel the change on Polygon").click()
-    expect(page.get_by_text("The change is cancelled. The wallet you have stays.")).to_be_visible()
-    expect(polygon).not_to_contain_text("Another wallet is paid")
+    expect(page.get_by_text("The change is cancelled. Your current wallet stays in use.")).to_be_visible()
+    expect(polygon).not_to_contain_text("A new wallet is paid")
     assert [mail.subject.partition(": ")[2] for mail in Mail.objects.order_by("id")] == [
         "a wallet on Polygon (sandbox)",
         "another wallet on Polygon waits (sandbox)",

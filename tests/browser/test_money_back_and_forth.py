@@ -59,9 +59,9 @@ def test_money_that_came_wrongly_is_accepted_and_given_back(page: Page, complain
 
     page.goto("/dashboard/decisions")
     expect(page.locator(".decisions__item")).to_have_count(1)
-    page.locator(".decisions__item").get_by_role("link", name="Give back…").click()
-    expect(page.get_by_text("The network is asked first")).to_be_visible()
-    page.get_by_role("button", name="Give it back").click()
+    page.locator(".decisions__item").get_by_role("link", name="Refund…").click()
+    expect(page.get_by_text("We first ask the network")).to_be_visible()
+    page.get_by_role("button", name="Refund it").click()
     expect(page).to_have_url(re.compile("/dashboard/refunds/ref_"))
     page.wait_for_load_state()
     send()
@@ -93,7 +93,7 @@ def test_a_file_of_refunds_is_corrected_previewed_and_paid_once(
 
     log_in(page, member.user.email, PASSWORD)
     page.goto("/dashboard/refunds")
-    page.get_by_role("link", name="Refund by file").click()
+    page.get_by_role("link", name="Upload refunds (CSV)").click()
     wait_for_path(page, "/dashboard/refunds/file")
     upload("12.50", "five")
     expect(page.get_by_text("Line 3, amount:")).to_be_visible()
@@ -102,7 +102,7 @@ def test_a_file_of_refunds_is_corrected_previewed_and_paid_once(
     preview = page.url
     expect(page.locator("tbody tr")).to_have_count(2)
     assert not Refund.objects.exists()
-    page.get_by_role("button", name="Make these refunds").click()
+    page.get_by_role("button", name="Create these refunds").click()
     expect(page.get_by_text("0 of 2 are done.")).to_be_visible()
     tasks.make_batches()
     send()

@@ -46,7 +46,7 @@ def add_passkey(page: Page, member: Member) -> None:
     log_in(page, member.user.email, PASSWORD)
     page.goto("/account/passkeys/new")
     page.get_by_label("Name of the passkey").fill("Laptop")
-    page.get_by_role("button", name="Make the passkey").click()
+    page.get_by_role("button", name="Create the passkey").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
 
 

@@ -88,14 +88,14 @@ def test_a_press_on_the_dashboard_pays_what_the_payer_watches(
     log_in(office, member.user.email, PASSWORD)
     office.goto(f"/dashboard/payments/{payment.public_id}")
     office.get_by_role("button", name="exact").click()
-    expect(office.get_by_text("It shows up with the next blocks.")).to_be_visible()
+    expect(office.get_by_text("You see it here within the next blocks.")).to_be_visible()
     office.evaluate(MARK)
     office.locator("[data-palette-open]").click()  # the search closes by a form, which leads nowhere
     office.locator(".palette__close button").click()
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     expect(office.locator("#payment-status").get_by_text("Completed", exact=True)).to_be_visible()
     expect(office.locator("#payment-facts").get_by_text("Credited", exact=True)).to_be_visible()
-    expect(office.get_by_text("It shows up with the next blocks.")).to_be_visible()  # only the parts are new
+    expect(office.get_by_text("You see it here within the next blocks.")).to_be_visible()  # only the parts are new
     assert office.evaluate(IS_SAME_DOCUMENT)
     assert page.evaluate(IS_SAME_DOCUMENT)
     office.context.close()
@@ -255,7 +255,7 @@ def test_the_dashboard_works_without_scripts(browser: Browser, live_server: Live
     log_in(page, member.user.email, PASSWORD)
     page.goto(f"/dashboard/payments/{payment.public_id}")
     page.get_by_role("button", name="exact").click()
-    expect(page.get_by_text("It shows up with the next blocks.")).to_be_visible()
+    expect(page.get_by_text("You see it here within the next blocks.")).to_be_visible()
     _wait_until_completed(payment, page)
     page.goto("/dashboard/payments?status=completed")
     expect(page.get_by_role("link", name="48.50 EUR")).to_be_visible()

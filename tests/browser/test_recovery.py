@@ -66,7 +66,7 @@ def test_a_webhook_breaks_and_recovers(
     happen(member.merchant, 2, type="payment.expired")
     fan_out_all()
 
-    page.get_by_role("link", name="Enable it and send what it has missed").click()
+    page.get_by_role("link", name="Enable it and send missed events").click()
     wait_for_path(page, f"/dashboard/webhooks/{endpoint.public_id}/recover")
     expect(page.get_by_text("1 arrived, 0 on their way, 1 failed or discarded.")).to_be_visible()
     page.get_by_role("button", name="Enable it and send 3 events").click()
@@ -88,7 +88,7 @@ def test_a_list_of_deliveries_is_followed(
     fan_out_all()
     log_in(page, member.user.email, PASSWORD)
     page.goto("/dashboard/deliveries?type=payment.completed")
-    expect(page.get_by_text("This is the one to deliver goods on.").first).to_be_visible()
+    expect(page.get_by_text("Deliver goods on this event.").first).to_be_visible()
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(1)
     page.get_by_role("button", name="Follow live").click()
@@ -106,5 +106,5 @@ def test_a_list_of_deliveries_is_followed(
     assert dispatch() == 4
     expect(rows.get_by_text("Delivered")).to_have_count(3)
     page.get_by_role("button", name="Follow live").click()
-    expect(page.get_by_text("The list stands still.")).to_be_visible()
+    expect(page.get_by_text("The list is paused.")).to_be_visible()
     assert complaints.found == []

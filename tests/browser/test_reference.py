@@ -26,7 +26,7 @@ def test_a_request_is_sent_to_the_sandbox_with_test_keys_alone(
     page.goto("/docs/api/payments")
     form = page.locator('[data-try="payments_create"]')
     form.get_by_text("Try it in the sandbox").click()
-    secret = form.get_by_label("Private test key")
+    secret = form.get_by_label("Secret test key")
 
     secret.fill("sk_live_0123456789")
     expect(form.get_by_role("alert")).to_contain_text("real money")
@@ -51,7 +51,7 @@ def test_a_request_is_sent_to_the_sandbox_with_test_keys_alone(
     # The next operation knows the keys, until they are forgotten.
     other = page.locator('[data-try="payments_retrieve"]')
     other.get_by_text("Try it in the sandbox").click()
-    expect(other.get_by_label("Private test key")).to_have_value(issued.secret)
+    expect(other.get_by_label("Secret test key")).to_have_value(issued.secret)
     other.get_by_role("button", name="Forget the keys").click()
     expect(secret).to_have_value("")
     assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"

@@ -203,7 +203,7 @@ def test_everything_that_waits_is_listed_newest_first_and_by_kind(client: Client
     assert "112.345678 USDC arrived for a payment of 100.00 USDC: 12.345678 USDC too much." in shown
     accepting = page(client, f"{PAGE}/{first.public_id}/accept")
     assert "12.345678 USDC are added to your balance. The payment stays “Completed”." in accepting
-    assert "Nothing changes in your balance, and no fee is taken on it." in shown
+    assert "Your balance does not change, and no fee is taken." in shown
     assert "suspense" not in shown.lower()
     assert re.search(r'nav__number">4<', shown)
 
@@ -250,7 +250,7 @@ def test_what_waits_leads_to_its_own_case_however_many_came_after(client: Client
     assert (first.count('class="decision"'), waiting.public_id in first) == (10, False)
 
     shown = page(client, f"/dashboard/payments/{payment.public_id}")
-    addresses = set(re.findall(r'href="([^"]*)"[^>]*>Decide about it<', shown))
+    addresses = set(re.findall('href="([^"]*)"[^>]*>Accept or refund it<', shown))
     assert len(addresses) == 1
     path, anchor = addresses.pop().split("#")
     case = page(client, path)
@@ -270,7 +270,7 @@ def test_a_short_payment_says_when_it_can_be_decided(client: Client, member: Mem
     pay_and_confirm(payment, "60.5")
     soon = exact(payment.closes_at)
     own = f"/dashboard/payments/{payment.public_id}"
-    assert f"60.50 USDC of 100.00 USDC arrived. If the rest has not come by {soon}" in page(client, own)
+    assert f"60.50 USDC of 100.00 USDC arrived. If the rest has not arrived by {soon}" in page(client, own)
     assert (
         f"1 payment has received too little so far. If the rest does not come, it waits here from {soon} on."
         in page(client)
@@ -297,7 +297,7 @@ def test_accepting_asks_for_a_reason_and_keeps_it(client: Client, member: Member
 
     refused = client.post(address, fields_of(shown))
     assert refused.status_code == 400
-    assert "Say in a few words why" in refused.text
+    assert "Enter a short reason" in refused.text
     assert now(payment).status == "underpaid"
 
     client.post(address, fields_of(refused.text) | {"reason": "a voucher makes up for it"})
@@ -320,7 +320,7 @@ def test_a_second_click_and_a_second_tab_do_it_no_second_time(client: Client, me
     client.post(accept, tabs[0])
     for address, tab in ((accept, tabs[0]), (accept, tabs[1]), (back, tabs[2])):
         reply = client.post(address, tab, follow=True)
-        assert "Somebody has decided about this money already." in unescape(reply.text)
+        assert "It has already been decided what happens to this money." in unescape(reply.text)
     assert held(member.merchant, waiting) - before == waiting.amount
     assert not Refund.objects.exists()
 
@@ -370,6 +370,6 @@ def test_a_late_transfer_is_not_called_credited(client: Client, member: Member) 
     shown = page(client, address)
     assert re.search(r"badge--warn\">Arrived late</span>\s*<br>\s*<span[^>]*>waits for your decision<", shown)
     assert "badge--credited" not in shown
-    assert "It is not in your balance until you accept it or give it back." in shown
+    assert "It is not in your balance: accept it or refund it." in shown
     ask(payment, discrepancy=discrepancy(payment), destination=wallet(payment.network))
-    assert ">Being given back<" in page(client, address)
+    assert ">Being refunded<" in page(client, address)

@@ -23,7 +23,7 @@ from webhooks.states import DeliveryStatus
 pytestmark = pytest.mark.django_db
 
 PAGE = "/dashboard/first-steps"
-OFFERED = "The first steps show what is done"
+OFFERED = "the first steps show what is done"
 
 
 def done(client: Client) -> int:
@@ -61,7 +61,7 @@ def test_a_step_is_done_once_it_has_happened_and_not_before(client: Client, memb
 
 def test_a_payment_by_link_is_the_first_of_them(client: Client) -> None:
     first, *others = client.get(PAGE).context["first_steps"].steps
-    assert (first.url, first.title) == ("/dashboard/links/new", "Have a test payment completed")
+    assert (first.url, first.title) == ("/dashboard/links/new", "Complete a test payment")
     assert "/dashboard/keys/new" in [each.url for each in others]
 
 

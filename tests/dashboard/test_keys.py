@@ -199,7 +199,7 @@ def test_a_replaced_pair_is_kept_or_ended_at_once(client: Client, member: Member
     client.post(f"/dashboard/keys/{old.key.public_id}/keep")
     assert ApiKey.objects.get(pk=old.key.pk).ends_at is None
     refused = client.post(f"/dashboard/keys/{old.key.public_id}/keep", follow=True)
-    assert "does not end because of a new one" in refused.text
+    assert "is not about to end because of a new one" in refused.text
 
     rotate(client, old.key, "0")
     assert api_client(old).call("GET", "/payments").status_code == 401

@@ -116,7 +116,7 @@ def test_a_form_that_is_sent_again_makes_nothing_more(path: str, client: Client)
     assert form_id
     for _ in range(2):
         reply = client.post(path, {**FIELDS, "form_id": form_id[1]}, follow=True)
-    assert "That form was already sent." in text_of(reply)
+    assert "This form was already submitted." in text_of(reply)
     assert PaymentLink.objects.count() == 1
 
 
@@ -125,8 +125,8 @@ REFUSED = [
     (TAKE, {"amount": "2,000"}, "“2,000” can be read as 2000 or as 2.00."),
     (NEW, {"amount": "1,250"}, "“1,250” can be read as 1250 or as 1.25."),
     (TAKE, {"amount": "1.0051"}, "An amount in EUR has at most 2 decimal places."),
-    (TAKE, {"description": ""}, "Say in a few words what is paid for."),
-    (TAKE, {"network": "stellar"}, "Name the wallet that the money is settled to."),
+    (TAKE, {"description": ""}, "Enter what the payment is for."),
+    (TAKE, {"network": "stellar"}, "Enter the wallet that the money is settled to."),
     (TAKE, {"wallet_polygon": "0x12"}, "error"),
     (TAKE, {"coin": "USDC", "network": "polygon", "wallet_polygon": WALLETS[STELLAR]}, "error"),
     (TAKE, {"redirect_url": "shop.example"}, "Must begin with https:// or http://."),
@@ -172,7 +172,7 @@ def test_named_wallets_are_filled_in_and_what_keys_have_named_counts_for_nothing
     support = browser_of(make_member(member.merchant, role=Role.SUPPORT))
     make_payment(POLYGON, merchant=member.merchant)  # as a developer's key makes them
     make_link(member.merchant, wallets={ETHEREUM: WALLETS[ETHEREUM]})
-    assert "Only an owner or an admin can name a new one here." in text_of(send(support, TAKE))
+    assert "Only an owner or an admin can use a new wallet here." in text_of(send(support, TAKE))
     assert not {WALLETS[POLYGON], WALLETS[ETHEREUM]} & set(support.get(TAKE).text.split('"'))
     assert (Payment.objects.count(), PaymentLink.objects.count()) == (1, 1)
 

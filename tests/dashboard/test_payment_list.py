@@ -40,7 +40,7 @@ def test_filters_stand_in_the_address_and_add_up(client: Client, member: Member)
 def test_a_range_that_ends_before_it_begins_is_an_error_at_its_field(client: Client, member: Member) -> None:
     make_payment(merchant=member.merchant)
     for query, field, words in (
-        ("start=2026-03-02&end=2026-03-01", "end", "This day is before the first one."),
+        ("start=2026-03-02&end=2026-03-01", "end", "The last day is before the first day."),
         ("least=10&most=9.99", "most", "This is less than the smallest amount."),
     ):
         page = client.get(f"{LIST}?{query}").text
@@ -51,7 +51,7 @@ def test_a_range_that_ends_before_it_begins_is_an_error_at_its_field(client: Cli
         assert re.search(r"<details[^>]*filters__more[^>]*open", page)
         assert "1 payment" not in page
     for path in ("/dashboard/refunds", "/dashboard/settlements", "/dashboard/deliveries"):
-        assert "This day is before the first one." in client.get(f"{path}?start=2026-03-02&end=2026-03-01").text
+        assert "The last day is before the first day." in client.get(f"{path}?start=2026-03-02&end=2026-03-01").text
 
 
 def test_part_of_a_text_lists_what_fits_and_a_whole_id_goes_there(client: Client, member: Member) -> None:
@@ -95,7 +95,10 @@ def test_a_view_is_saved_shown_replaced_and_deleted(client: Client, member: Memb
 
     colleague = browser_of(make_member(member.merchant))
     assert ">Large<" not in colleague.get(LIST).text
-    assert "You have no such view" in colleague.post(f"{LIST}/views/delete", {"view": view.public_id}, follow=True).text
+    assert (
+        "You do not have this view"
+        in colleague.post(f"{LIST}/views/delete", {"view": view.public_id}, follow=True).text
+    )
     assert SavedView.objects.exists()
     assert "is deleted" in client.post(f"{LIST}/views/delete", {"view": view.public_id}, follow=True).text
     assert not SavedView.objects.exists()
@@ -103,9 +106,9 @@ def test_a_view_is_saved_shown_replaced_and_deleted(client: Client, member: Memb
 
 def test_what_cannot_be_a_view_is_not_saved(client: Client, member: Member) -> None:
     for fields, words in (
-        ({"name": "", "status": "created"}, "it needs a name"),
+        ({"name": "", "status": "created"}, "It needs a name"),
         ({"name": "All"}, "Choose a filter first"),
-        ({"name": "Odd", "status": "lost"}, "it needs a name, and filters that are right"),
+        ({"name": "Odd", "status": "lost"}, "It needs a name and valid filters"),
     ):
         assert words in client.post(f"{LIST}/views", fields, follow=True).text
     for number in range(VIEWS_MAX + 1):
@@ -136,5 +139,5 @@ def test_an_export_is_asked_for_followed_and_downloaded(client: Client, member: 
 
 def test_filters_that_are_not_right_are_not_exported(client: Client, member: Member) -> None:
     reply = client.post(f"{LIST}/exports", {"status": "lost"}, follow=True)
-    assert "These filters are not right" in reply.text
+    assert "Some filters are not valid" in reply.text
     assert not Export.objects.exists()

@@ -225,14 +225,14 @@ def test_of_very_many_transfers_the_first_are_shown_and_how_many_more_there_are(
     confirm(payment)
     page = client.get(f"/dashboard/payments/{payment.public_id}").text
     assert page.count("0.000001 USDC") >= 100
-    assert "These are the first; 3 more can be read by" in page
+    assert "These are the first. Get 3 more with" in page
 
 
 def test_the_sandbox_pays_at_the_press_of_a_button(client: Client, member: Member) -> None:
     payment = make_payment(POLYGON, merchant=member.merchant)
     address = f"/dashboard/payments/{payment.public_id}"
     response = client.post(f"{address}/simulate", {"scenario": "exact"}, follow=True)
-    assert "The payer sends what is due" in response.text
+    assert "The payer sends exactly what is due" in response.text
     confirm(payment)
     payment.refresh_from_db()
     assert payment.status == "completed"

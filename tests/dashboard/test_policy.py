@@ -126,7 +126,7 @@ def test_trying_saves_nothing_and_saving_is_offered_for_what_was_tried(client: C
     assert "Save this policy" not in client.get(PAGE).text
 
     page = unescape(client.get(f"{PAGE}?payment_tolerance=0.50&late_payments=accept").text)
-    assert "1 payment would have been decided otherwise" in page
+    assert "1 payment would have been decided differently" in page
     assert "1: “Completed” instead of “Underpaid”" in page
     assert payment.public_id in page
     chosen.refresh_from_db()
@@ -136,7 +136,7 @@ def test_trying_saves_nothing_and_saving_is_offered_for_what_was_tried(client: C
     chosen.refresh_from_db()
     assert (chosen.payment_tolerance_bps, chosen.late_payments) == (50, "accept")
     again = client.get(f"{PAGE}?payment_tolerance=0.50&late_payments=accept").text
-    assert "This is the policy that you have." in again
+    assert "This is your current policy." in again
     assert "Save this policy" not in again
 
 
@@ -165,9 +165,9 @@ def test_the_dry_run_says_what_would_become_of_surplus(client: Client, member: M
     assert "1: kept at once, 0.50 USDC" in page
     assert "2: waiting for your decision, 25.90 USDC" in page
     page = unescape(client.get(f"{PAGE}?payment_tolerance=0&late_payments=hold&surplus=give_back").text)
-    assert "1: given back by itself, 25.00 USDC" in page
+    assert "1: refunded automatically, 25.00 USDC" in page
     page = unescape(client.get(f"{PAGE}?payment_tolerance=0&late_payments=hold&surplus=keep").text)
-    assert "Say up to which percentage" in page
+    assert "Enter the percentage" in page
 
 
 def test_the_policy_of_surplus_is_saved(client: Client, member: Member) -> None:

@@ -64,7 +64,7 @@ def test_saving_what_is_shown_changes_nothing(client: Client, member: Member) ->
     [
         ({"settlement_currency": "EUR"}, "Select a valid choice."),
         ({"settlement_time": "25:00"}, "Enter a valid time."),
-        ({"settlement_timezone": "Moon/Base"}, "There is no time zone of this name."),
+        ({"settlement_timezone": "Moon/Base"}, "There is no time zone with this name."),
         ({"settlement_monthday": "32"}, "Enter 31 or less"),
         ({"settlement_minimum": "-1"}, "Enter 0 or more"),
         ({"settlement_minimum": "NaN"}, "Enter an amount such as 12.50."),
@@ -128,7 +128,7 @@ def test_the_next_settlement_is_told_on_the_merchants_clocks(client: Client, mem
 
 def test_without_a_schedule_nothing_is_announced(client: Client) -> None:
     client.post("/dashboard/settings", VALID | {"settlement_frequency": "manual"})
-    assert "Nothing is settled by itself." in client.get("/dashboard/settings").text
+    assert "Nothing is settled automatically." in client.get("/dashboard/settings").text
 
 
 def test_the_fee_is_told(client: Client, member: Member) -> None:

@@ -153,8 +153,8 @@ STANDINGS: tuple[tuple[Callable[[Merchant], Payment], str, str], ...] = (
     (late_and_accepted, "Credited", ""),
     (late_for_cancelled, "Arrived late", "waits for your decision"),
     (late_for_cancelled_and_accepted, "Accepted", "Arrived late"),
-    (going_back, "Being given back", "Arrived late"),
-    (given_back, "Given back", "Arrived late"),
+    (going_back, "Being refunded", "Arrived late"),
+    (given_back, "Refunded", "Arrived late"),
     (another_coin, "Another coin than was asked for", "waits for your decision"),
     (undone, "Undone", "by a reorganisation of the network"),
 )
@@ -253,9 +253,9 @@ def test_the_page_takes_twelve_queries_however_much_happened(
         page = shown(client, payment)
     assert len(queries) <= 12, [query["sql"][:120] for query in queries]
     assert len(ITEM.findall(page)) > 20
-    assert "This is the newest of it." not in page
+    assert "These are the newest entries." not in page
 
     monkeypatch.setattr(timeline, "MOST_LINES", 5)
     page = shown(client, payment)
     assert len(ITEM.findall(page)) == 5
-    assert "This is the newest of it." in page
+    assert "These are the newest entries." in page

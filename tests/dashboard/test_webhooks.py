@@ -87,7 +87,7 @@ def test_the_form_offers_the_whole_catalogue_and_everything_first(client: Client
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"url": ""}, "Enter the address that events are sent to."),
+        ({"url": ""}, "Enter the address that receives the events."),
         ({"url": "http://10.0.0.8/"}, "Must be a public address"),
         ({"url": "https://shop.example:22/"}, "Must use port"),
         ({"url": "javascript:alert(1)"}, "http"),
@@ -161,7 +161,7 @@ def test_rotating_shows_the_new_secret_once_and_says_until_when_the_old_one_live
     assert "no-store" in response.headers["Cache-Control"]
     until = rotated.previous_secret_expires_at
     assert until is not None
-    assert f"signs as well until {until:%-d %b %Y, %H:%M} UTC" in words_of(response.text)
+    assert f"also signs until {until:%-d %b %Y, %H:%M} UTC" in words_of(response.text)
     page = client.get(address_of(endpoint)).text
     assert f"until {until:%-d %b %Y, %H:%M} UTC the one before it" in words_of(page)
     assert not SECRET.search(page)
@@ -175,7 +175,7 @@ def test_rotating_shows_the_new_secret_once_and_says_until_when_the_old_one_live
 def test_after_a_day_one_secret_signs(client: Client, endpoint: Endpoint) -> None:
     client.post(address_of(endpoint, "/rotate"), form_of(client, address_of(endpoint, "/rotate")))
     Endpoint.objects.update(previous_secret_expires_at=timezone.now() - timedelta(seconds=1))
-    assert "One secret signs." in client.get(address_of(endpoint)).text
+    assert "Shown once, when it was created." in client.get(address_of(endpoint)).text
 
 
 def test_the_secret_for_addresses_of_payments_is_shown_once_too(client: Client, member: Member) -> None:
@@ -219,7 +219,7 @@ def test_a_disabled_webhook_says_why_and_is_enabled_again(client: Client, endpoi
     refused = client.post(address_of(endpoint, "/test"), follow=True)
     assert "This webhook is disabled. Enable it first." in refused.text
     response = client.post(address_of(endpoint, "/enable"), follow=True)
-    assert "it is told of what happens from now on" in response.text
+    assert "it also receives new events" in response.text
     assert current(endpoint).status == "enabled"
 
 
@@ -258,7 +258,7 @@ def test_the_address_of_a_payment_is_shown_but_not_managed(client: Client, membe
     direct = Endpoint.objects.get(is_direct=True)
     assert direct.public_id not in client.get("/dashboard/webhooks").text
     page = client.get(address_of(direct)).text
-    assert "the account’s secret signs" in words_of(page)
+    assert "requests are signed with the account’s secret" in words_of(page)
     for action in ("/edit", "/rotate", "/delete"):
         assert address_of(direct, action) not in page
         assert client.get(address_of(direct, action)).status_code == 404
@@ -286,7 +286,7 @@ def test_the_list_shows_what_one_needs_to_know(client: Client, member: Member) -
 
 def test_newcomers_are_told_how_to_begin(client: Client) -> None:
     page = client.get("/dashboard/webhooks").text
-    assert "Hear of payments as they happen" in page
+    assert "Get told about payments as they happen" in page
     assert "webhook_listen" in page
 
 

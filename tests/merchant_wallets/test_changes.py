@@ -109,7 +109,7 @@ class TestWaiting:
         owner = make_owner()
         name(owner, FIRST)
         name(owner, SECOND)
-        with pytest.raises(DomainError, match="waits already"):
+        with pytest.raises(DomainError, match="is already waiting"):
             name(owner, THIRD)
         assert statuses(owner.merchant) == {FIRST: "in_use", SECOND: "waiting"}
 

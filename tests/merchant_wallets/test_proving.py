@@ -56,7 +56,7 @@ def test_a_wallet_of_an_evm_network_is_proven_by_what_its_key_signed() -> None:
     prove_wallet(wallet, token=challenge.token, signature=f" {signature}\n")
     proven = fresh(wallet)
     assert (proven.proof, proven.signed_text, proven.signature) == ("signature", challenge.text, signature)
-    with pytest.raises(DomainError, match="proven already"):
+    with pytest.raises(DomainError, match="already proven"):
         prove_wallet(wallet, token=challenge.token, signature=signature)
 
 
@@ -93,9 +93,9 @@ def test_a_proof_that_is_not_the_wallets_own_is_refused() -> None:
         (challenge.token, evm_signature(challenge.text)[:-4], "no signature"),
         (challenge.token, "0x" + "00" * 65, "no signature"),
         (challenge.token, "", "Paste the signature"),
-        (old.token, evm_signature(old.text), "not good any more"),
-        (stranger.token, evm_signature(stranger.text), "not good any more"),
-        (challenge.token + "x", evm_signature(challenge.text), "not good any more"),
+        (old.token, evm_signature(old.text), "no longer valid"),
+        (stranger.token, evm_signature(stranger.text), "no longer valid"),
+        (challenge.token + "x", evm_signature(challenge.text), "no longer valid"),
     ]:
         with pytest.raises(DomainError, match=words):
             prove_wallet(wallet, token=token, signature=signature)

@@ -223,7 +223,7 @@ def test_the_merchant_is_told_that_money_may_be_his_and_names_the_transaction() 
     assert "No money of this on-chain transaction waits" in name(client, payment, "ab" * 32).content.decode()
     assert not payment.named_transactions.exists()
     shown = name(client, payment, waiting.deposit.transaction_hash).content.decode()
-    assert "You have named a transaction" in shown
+    assert "You have entered a transaction" in shown
     assert (now(payment).received, payment.named_transactions.count()) == (0, 1)  # it decides nothing
     assert str(suggestions(waiting)[0]).endswith("(lacks exactly this amount, its merchant has named this transaction)")
 
@@ -236,7 +236,7 @@ def test_nobody_else_is_told_anything() -> None:
     cheaper = make_payment(STELLAR, amount="99", merchant=other)
     assert "may be for this payment" not in page(browser_of(make_member(other)), cheaper)
     looks_only = make_member(payment.merchant, role=Role.VIEWER)
-    assert "Name the transaction" not in page(browser_of(looks_only), payment)
+    assert "Enter the transaction" not in page(browser_of(looks_only), payment)
     assert name(browser_of(looks_only), payment, waiting.deposit.transaction_hash).status_code == 403
     assert name(browser_of(make_member(other)), payment, waiting.deposit.transaction_hash).status_code == 404
     make_payment(STELLAR, merchant=other)  # now two lack as much: neither is named
@@ -288,4 +288,4 @@ def test_a_memo_that_disagrees_with_the_muxed_id_is_kept_and_listed() -> None:
     [shown] = Records().of_payment(now(payment))["transfers"]
     assert shown["conflictingMemo"] == other.memo
     page = browser_of(make_member(payment.merchant)).get(f"/dashboard/payments/{payment.public_id}").text
-    assert f"Its memo was {other.memo}, and the muxed address it was sent to names this payment" in page
+    assert f"Its memo was {other.memo}, but it was sent to the muxed address of this payment" in page

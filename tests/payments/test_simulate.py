@@ -331,7 +331,7 @@ def test_the_reply_says_what_to_expect() -> None:
     assert body == {
         "object": "simulation",
         "scenario": "exact",
-        "description": "The payer sends what is due, or what is still missing.",
+        "description": "The payer sends exactly what is due or still missing.",
         "transactionHash": sent.transaction_hash,
     }
 

@@ -160,7 +160,7 @@ class TestPages:
         assert here.get("/dashboard").headers["Location"] == "/login?next=/dashboard"
         assert "Elsewhere" in there.get("/dashboard").text
         assert not Invitation.objects.exists()
-        subject = "You are not a member of Harbour Coffee any more"
+        subject = "You are no longer a member of Harbour Coffee"
         assert Mail.objects.get(to=member.user.email).subject == subject
         row = LoggedAction.objects.get(action="member.remove")
         assert row.before == {"person": member.user.email, "role": "admin"}

@@ -76,7 +76,7 @@ def test_before_the_address_is_confirmed_the_password_does_not_let_in() -> None:
         ("merchant_name", "", "Enter the name of your business."),
         ("merchant_name", "a\x07b", "printable characters"),
         ("email", "", "Enter your e-mail address."),
-        ("email", "jo at harbour", "This is no e-mail address."),
+        ("email", "jo at harbour", "This is not an e-mail address."),
         ("password", "", "Enter a password."),
         ("password", "short", "at least 12 characters"),
         ("password", "password1234", "too common"),
@@ -112,7 +112,7 @@ class TestTellingNobodyWhoIsKnown:
         assert set(known.cookies) == set(unknown.cookies)
         assert known.get("/signup/sent").content == unknown.get("/signup/sent").content
         assert Mail.objects.count() == 2
-        assert last_mail().subject == "You have an account already"
+        assert last_mail().subject == "You already have an account"
         assert User.objects.count() == 2
 
     def test_who_signs_up_again_before_confirming_gets_the_link_again(self) -> None:
@@ -148,7 +148,7 @@ class TestModes:
         client = Client()
         user = confirmed(client)
         assert not Merchant.objects.exists()
-        assert "Your sign-up is being looked at" in client.get("/account").text
+        assert "Your sign-up is being reviewed" in client.get("/account").text
         assert client.get("/dashboard").status_code == 403
         assert log_in(Client()) == "/account"
         services.approve_sign_up(sign_up=SignUp.objects.get())

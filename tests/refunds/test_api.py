@@ -147,7 +147,7 @@ def test_more_than_is_left_is_refused_with_what_is_left(client: ApiClient, merch
     created(client, paymentId=payment.public_id, amount=60)
     asked: dict[str, Any] = {"paymentId": payment.public_id, "amount": 40.01}
     assert refusal(client, **asked) == (400, "refund_exceeds_payment", "amount")
-    assert message(client, **asked) == "Of this payment, 40.00 USD can still be given back."
+    assert message(client, **asked) == "Of this payment, 40.00 USD can still be refunded."
     assert created(client, paymentId=payment.public_id, amount=40)["cryptoAmount"] == "40.000000"
 
 

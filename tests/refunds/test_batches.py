@@ -97,7 +97,7 @@ def test_the_page_names_what_cannot_be_refunded_and_keeps_nothing(client: Client
             "pay_1,,,,,",
         ),
     )
-    assert "Line 2, amount:</strong> Of this payment, 100.00 USD can still be given back." in " ".join(shown.split())
+    assert "Line 2, amount:</strong> Of this payment, 100.00 USD can still be refunded." in " ".join(shown.split())
     for line in (3, 4, 5):
         assert f"Line {line}, payment:" in shown
     assert "There is no such payment in this environment." in shown
@@ -124,7 +124,7 @@ def test_a_file_is_previewed_confirmed_and_made(client: Client, member: Member) 
     assert "113.50 USDC" in shown
     assert "In your balance: 300.00 USDC." in " ".join(shown.split())
     assert "the sender" in shown
-    assert "an address that the payer names" in shown
+    assert "an address that the payer enters" in shown
     assert not Refund.objects.exists()
 
     batch = RefundBatch.objects.get()
@@ -157,11 +157,11 @@ def test_a_file_that_is_confirmed_or_uploaded_twice_refunds_once(client: Client,
     address = f"{PAGE}/{RefundBatch.objects.get().public_id}"
     client.post(address)
     again = client.post(address, follow=True)
-    assert "confirmed already: nothing was refunded a second time" in again.text
+    assert "already confirmed. Nothing was refunded twice" in again.text
     for _ in range(2):
         tasks.make_batches()
         make_row(RefundBatchRow.objects.get())
-    assert "This file was refunded already" in post(client, content)
+    assert "This file was already refunded" in post(client, content)
     client.post(address)
     tasks.make_batches()
     assert [each.amount for each in made(payment)] == [units(payment, "10")]

@@ -146,7 +146,7 @@ def test_money_in_suspense_is_chosen(client: Client, member: Member) -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"amount": "100.01"}, "100.00 USD can still be given back"),
+        ({"amount": "100.01"}, "100.00 USD can still be refunded"),
         ({"amount": "0"}, "Must be greater than 0."),
         ({"amount": "-5"}, "Must be greater than 0."),
         ({"amount": "1.0011"}, "at most 2 decimal places"),
@@ -175,8 +175,8 @@ def test_what_is_refused_is_said_at_the_form(
 def test_nothing_paid_is_nothing_to_give_back(client: Client, member: Member) -> None:
     payment = make_payment(STELLAR, merchant=member.merchant)
     address = f"/dashboard/payments/{payment.public_id}/refund"
-    assert "Nothing to give back" in page(client, address)
-    assert "Nothing to give back" in unescape(client.post(address, {"source": "payment", "amount": "1"}).text)
+    assert "Nothing to refund" in page(client, address)
+    assert "Nothing to refund" in unescape(client.post(address, {"source": "payment", "amount": "1"}).text)
 
 
 # The list.
@@ -243,7 +243,7 @@ def test_a_refund_says_by_name_which_key_asked_for_it(client: Client, member: Me
     for asked, words in ((own.public_key, own.name), (foreign.public_key, foreign.public_key), ("jo@x.example",) * 2):
         Refund.objects.filter(pk=refund.pk).update(requested_by=asked)
         shown = page(client, f"/dashboard/refunds/{refund.public_id}")
-        assert re.findall(r"<dt>Asked for by</dt>\s*<dd>\s*(.*?)\s*</dd>", shown) == [words]
+        assert re.findall("<dt>Requested by</dt>\\s*<dd>\\s*(.*?)\\s*</dd>", shown) == [words]
 
 
 def amounts_on_the_timeline(client: Client, payment: Payment, title: str) -> list[str]:
@@ -286,7 +286,7 @@ def test_a_refund_without_address_shows_the_link_and_takes_one(client: Client, m
     refund = ask(paid_by_two(merchant=member.merchant))
     address = f"/dashboard/refunds/{refund.public_id}"
     shown = page(client, address)
-    assert "Nobody can tell where the money is to go" in shown
+    assert "We need an address for this refund" in shown
     link = re.search(r'data-copy="(http://127.0.0.1:8000/refund/[^"]+)"', shown)
     assert link
     assert Client().get(link[1].removeprefix("http://127.0.0.1:8000")).status_code == 200
@@ -297,14 +297,14 @@ def test_a_refund_without_address_shows_the_link_and_takes_one(client: Client, m
     shown = page(client, address)
     assert "/refund/" not in re.sub(r"/dashboard/\S*", "", shown)
     again = client.post(f"{address}/destination", {"destination": wallet(name="another")}, follow=True)
-    assert "has been decided" in unescape(again.text)
+    assert "already has an address" in unescape(again.text)
 
 
 def test_a_viewer_sees_neither_link_nor_form(member: Member) -> None:
     refund = ask(paid_by_two(merchant=member.merchant))
     viewer = browser_of(make_member(member.merchant, role=Role.VIEWER))
     shown = page(viewer, f"/dashboard/refunds/{refund.public_id}")
-    assert "Nobody can tell where the money is to go" in shown
+    assert "We need an address for this refund" in shown
     assert "127.0.0.1:8000/refund/" not in shown
     assert "/destination" not in shown
     assert "Cancel the refund" not in shown
@@ -333,7 +333,7 @@ def test_a_refund_that_is_held_says_why_until_it_goes_on(client: Client, member:
     assert set(HELD) == set(HoldReason)
     refund = ask(paid(merchant=member.merchant), destination=wallet())
     path = f"/dashboard/refunds/{refund.public_id}"
-    why = "The issuer of the coin lets nobody send it at the moment."
+    why = "The issuer of the coin has stopped all transfers of it for now."
     control.pause_coin(STELLAR, "USDC")
     send()
     assert (fresh(refund).status, why in page(client, path)) == ("pending", True)

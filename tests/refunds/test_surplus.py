@@ -53,7 +53,7 @@ def test_a_surplus_goes_back_to_its_sender_once_it_is_final_and_once_only(mercha
     assert (refund.amount, refund.requested_by, refund.reason) == (
         units(payment, "25"),
         "policy",
-        "Paid beyond the price",
+        "Overpaid",
     )
     resolve()
     refund.refresh_from_db()

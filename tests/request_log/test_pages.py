@@ -129,7 +129,7 @@ def test_what_was_cut_or_secret_or_signed_is_said(client: Client, member: Member
     shown = client.get(f"{PAGE}/{LoggedRequest.objects.latest('pk').public_id}").text
     assert "[redacted]" in shown
     assert "hush" not in shown
-    assert "asks for signed requests" in shown
+    assert "requires signed requests" in shown
     whole = api_client(make_key(member.merchant))
     whole.call("POST", "/payments", json_body={"metadata": {"a": "x" * 9_000}})
     RECORDER.flush()

@@ -140,7 +140,7 @@ def test_settling_now_asks_first_and_then_settles(client: Client, member: Member
     assert WALLETS[ETHEREUM] in asked
     assert settled(member) == 0
     answer = client.post("/dashboard/settlements/now", follow=True).text
-    assert "One settlement is made" in answer
+    assert "One settlement is created" in answer
     assert settled(member) == 1
     assert SettlementRun.objects.get().requested_by == member.user.email
 
@@ -155,7 +155,7 @@ def test_settling_what_does_not_hold_still_is_refused_for_now(client: Client, me
     assert not SettlementRun.objects.exists()
     assert settled(member) == 0
     BalanceChange.objects.update(amount=payment.due)
-    assert "One settlement is made" in client.post("/dashboard/settlements/now", follow=True).text
+    assert "One settlement is created" in client.post("/dashboard/settlements/now", follow=True).text
     assert settled(member) == 1
 
 
@@ -196,7 +196,7 @@ def test_a_completed_settlement_shows_how_its_amount_came_about(
     assert [(step.label, step.amount) for step in page.context["steps"]] == [
         ("Came in", "100.00 USDC"),
         ("Fee, 0.5 %", "−0.50 USDC"),
-        ("Refunds and what else came off", "−10.00 USDC"),
+        ("Refunds and other deductions", "−10.00 USDC"),
         ("Paid", "89.50 USDC"),
     ]
     assert [(step.start, step.width) for step in page.context["steps"]] == [(0, 1000), (995, 5), (895, 100), (0, 895)]
@@ -220,7 +220,7 @@ def test_one_that_waits_says_for_what(client: Client, member: Member) -> None:
     pay_out(settlement)
     page = client.get(page_of(settlement)).text
     assert "There is not enough of the settlement currency yet" in page
-    assert "There is nothing for you to do." in page
+    assert "You do not need to do anything." in page
     assert "Estimate until it is converted" in page
     assert "Waiting" in client.get("/dashboard/settlements").text
 
@@ -257,7 +257,7 @@ def test_one_that_waits_for_a_trustline_says_how_to_add_it_and_can_be_hurried(cl
 
 @pytest.mark.parametrize(
     ("problem", "words"),
-    [("no_trustline", "this wallet did not hold USDC yet"), ("memo_required", "account wanted a memo")],
+    [("no_trustline", "this wallet did not hold USDC yet"), ("memo_required", "account required a memo")],
 )
 def test_the_preview_says_why_the_wallet_could_not_be_paid_when_last_asked_about(
     client: Client, member: Member, monkeypatch: pytest.MonkeyPatch, problem: RecipientProblem, words: str

@@ -257,7 +257,7 @@ def test_merchants_and_operators_see_it_as_page_file_and_by_the_api() -> None:
     for shown in ("Example Payments GmbH", "20457 Hamburg", "FR99", "Reverse charge", "BAL-TEST-000001", "10.00 USD"):
         assert shown in told
     assert "A test: this is no invoice" in told
-    assert "Nothing is to be paid." in told
+    assert "You do not need to pay anything." in told
     assert file.headers["Content-Disposition"] == f'attachment; filename="{invoice.public_id}.pdf"'
     operator = Client()
     operator.force_login(make_user(is_staff=True, is_superuser=True))

@@ -137,12 +137,12 @@ def test_the_wallet_in_use_can_be_lost_once_another_one_waits() -> None:
     owner = make_owner()
     name(owner, LOST, network=ETHEREUM)
     earn(owner.merchant, "100")
-    with pytest.raises(DomainError, match="Name another wallet"):
+    with pytest.raises(DomainError, match="Add another wallet"):
         lose(owner)
     change = name(owner, OTHER, network=ETHEREUM)
     lost = lose(owner).wallet
     assert carried(settle(owner.merchant)) == [("USDC", "100000000", CarryReason.WALLET_LOST)]
-    with pytest.raises(DomainError, match="before that the key"):
+    with pytest.raises(DomainError, match="already reported that the key"):
         lose(owner)
     cancel_change(change, by=owner.user)
     assert wait_is_over(lost) == 0, "there is no other wallet to stand for it"
@@ -174,7 +174,7 @@ def test_a_lost_wallet_is_not_named_again_by_mistake(owner: Member) -> None:
     with pytest.raises(DomainError, match="Cancel that first"):
         name(owner, LOST, network=ETHEREUM)
     wait_is_over(lost)
-    with pytest.raises(DomainError, match="goes to your wallet in use already"):
+    with pytest.raises(DomainError, match="already goes to your wallet in use"):
         lose(owner)
 
 
@@ -206,7 +206,7 @@ def test_all_members_are_told(owner: Member) -> None:
         "Harbour Coffee: the key of a wallet on Ethereum is lost (sandbox)",
         "Harbour Coffee: a wallet on Ethereum is paid again (sandbox)",
         "Harbour Coffee: the key of a wallet on Ethereum is lost (sandbox)",
-        "Harbour Coffee: another wallet on Ethereum stands for a lost one (sandbox)",
+        "Harbour Coffee: another wallet on Ethereum replaces a lost one (sandbox)",
     ]
     for email in everybody:
         assert list(Mail.objects.filter(to=email).order_by("id").values_list("subject", flat=True)) == subjects

@@ -187,11 +187,11 @@ def test_json_says_the_same_and_the_page_in_words(member: Member) -> None:
     for words in (
         "Your balance: USDC on",
         "Waits for your decision: USDC on",
-        "This month still runs",
+        "This month is in progress",
         "Harbour &amp; Coffee",
         "307.00 USD",
         "−197.00 USDC",
-        "Paid beyond the price",
+        "Overpaid",
     ):
         assert words in page
     assert "9,999" not in page
@@ -213,11 +213,11 @@ def test_the_pdf_says_what_the_page_says(member: Member, monkeypatch: pytest.Mon
     # A cell may go on in the next line, between any two letters of an id.
     missing = [cell for cell in cells if cell.replace(" ", "") not in told.replace(" ", "")]
     assert missing == []
-    for words in ("Harbour & Coffee", "This month still runs", "Your balance: USDC on", "Waits for your decision"):
+    for words in ("Harbour & Coffee", "This month is in progress", "Your balance: USDC on", "Waits for your decision"):
         assert words in told
     assert "first entries of the month" not in told
     monkeypatch.setattr(month_pages, "ENTRIES_OF_PDF", 3)
-    assert "These are the first entries of the month. The files CSV and JSON have every one." in pdf()
+    assert "These are the first entries of the month. The CSV and JSON files have all of them." in pdf()
     empty = browser_of(make_member()).get(FILE, {"format": "pdf"})
     assert "Nothing happened in this month" in text_in(empty.content)
 
@@ -269,7 +269,7 @@ def test_a_month_with_more_entries_than_a_page_adds_up_shows_what_there_was_and_
     def text() -> str:
         return " ".join(re.sub("<[^>]+>", " ", client.get(PAGE).text).split())
 
-    told = "This month has more entries than this page adds up by kind."
+    told = "This month has too many entries to add them up by kind on this page."
     assert told not in text()
     monkeypatch.setattr(presenters, "SUMMED_MAX", 7)  # the balance in USDC has six, and suspense one
     page = text()

@@ -67,18 +67,18 @@ def _what_is_wrong(pasted: Pasted, secrets: list[str], others: Mapping[str, Iter
             words = _("Wrong secret: it was signed with the secret of another webhook, %(address)s.")
             return words % {"address": address}
     if _is_signed(pasted, pasted.body.strip(), secrets):
-        return _("Altered body: it has blanks or line breaks around it that were not sent. Verify the raw bytes.")
+        return _("Altered body: it has extra spaces or line breaks around it. Verify the raw bytes.")
     if sent is None:
         return _(
-            "No signature is by this webhook’s secret, and nothing was sent from here with this webhook-id. It is the "
-            "wrong secret, or the headers of another request."
+            "No signature was made with this webhook’s secret, and we sent nothing with this webhook-id. Either "
+            "the secret is wrong, or the headers are from another request."
         )
     if sent == pasted.body:
-        return _("The body is what was sent. It is the wrong secret, or the timestamp of another attempt.")
+        return _("The body is what we sent. Either the secret is wrong, or the timestamp is from another attempt.")
     if not _is_signed(pasted, sent, secrets):
         return _(
-            "The body is not what was sent with this webhook-id, and the signature fits neither. Check that headers "
-            "and body are of one request."
+            "The body is not what we sent with this webhook-id, and the signature matches neither. Check that "
+            "headers and body are from the same request."
         )
     words = _(
         "Altered body: the signature fits the %(sent)d bytes that were sent, not these %(given)d. They differ from "

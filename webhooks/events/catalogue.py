@@ -42,29 +42,27 @@ CATALOGUE: Mapping[str, Promise] = MappingProxyType(
         PAYMENT_CREATED: _("A payment was created."),
         PAYMENT_PENDING: _("Money for a payment was seen on its network and waits for confirmations."),
         PAYMENT_UNDERPAID: _("Money is confirmed, and it is less than was due; the rest may still come."),
-        PAYMENT_COMPLETED: _("Enough is confirmed. This is the one to deliver goods on."),
+        PAYMENT_COMPLETED: _("Enough is confirmed. Deliver goods on this event."),
         PAYMENT_OVERPAID: _("More than was due is confirmed; the surplus waits for a decision."),
-        PAYMENT_EXPIRED: _("The window ended and nothing had come."),
-        PAYMENT_LATE: _("Money is confirmed that came after the window; it waits for a decision."),
+        PAYMENT_EXPIRED: _("The time to pay ended, and nothing had arrived."),
+        PAYMENT_LATE: _("Money that arrived after the time to pay is confirmed. It waits for a decision."),
         PAYMENT_CANCELLED: _("The payment was cancelled before anything was paid."),
         PAYMENT_REVERSED: _("A reorganisation of the network undid a transfer; the payment went back."),
-        PAYMENT_REFUNDED: _("Money was given back to the payer, in part or whole."),
+        PAYMENT_REFUNDED: _("Money was refunded to the payer, in part or in full."),
         PAYMENT_UPDATED: _(
-            "The record of a payment changed and no other event says so: more was received, money was set "
-            "aside for a refund or came back from one, or a reason was added or dropped."
+            "A payment changed and no other event says so: more was received, money was reserved for a refund or "
+            "came back from one, or a reason was added or removed."
         ),
         PAYMENT_COINS_MISSING: _(
-            "Coins that were paid are missing on the network: what there is for them in your "
-            "balance is held until it is decided who bears the loss."
+            "Coins that were paid are missing on the network. The part of your balance that came from them is "
+            "held until it is decided who bears the loss."
         ),
         PAYMENT_COINS_RESTORED: _(
-            "Coins that were missing are there again or made good; what was held is settled again."
+            "Missing coins are back, or the operator has covered them. The money that was held is settled again."
         ),
-        PAYMENT_COINS_LOST: _("Coins that were missing are lost, and come off your balance."),
+        PAYMENT_COINS_LOST: _("Missing coins are lost. They are taken off your balance."),
         REFUND_CREATED: _("A refund was created, and its money is reserved."),
-        REFUND_REQUIRES_ACTION: _(
-            "Nobody can tell where a refund is to go: name an address, or pass its `claimUrl` on."
-        ),
+        REFUND_REQUIRES_ACTION: _("A refund needs an address: give one, or send its `claimUrl` to the payer."),
         REFUND_PENDING: _("A refund has an address now and waits to be sent."),
         REFUND_PROCESSING: _("A refund was signed and is on its way."),
         REFUND_COMPLETED: _("A refund is final on its network."),
@@ -73,7 +71,7 @@ CATALOGUE: Mapping[str, Promise] = MappingProxyType(
         SETTLEMENT_CREATED: _("A settlement was made and its money is reserved."),
         SETTLEMENT_COMPLETED: _("A settlement is final on its network."),
         SETTLEMENT_FAILED: _("A settlement could not be paid; its money will be in a later one."),
-        WEBHOOK_TEST: _("Somebody asked for a test of this endpoint."),
+        WEBHOOK_TEST: _("A test of this webhook was requested."),
     }
 )
 

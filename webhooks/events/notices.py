@@ -144,7 +144,7 @@ def _write(member: Member, environment: str, noted: Mapping[Notice, tuple[int, l
         subject = _("Sandbox: %(subject)s") % {"subject": subject}
     parts = [_part(notice, number, newest) for notice, (number, newest) in noted.items()]
     parts.append(
-        _("You get at most one such mail in five minutes. Choose what you are told of, or nothing, here:\n%(link)s")
+        _("You get at most one such e-mail every five minutes. Choose your notifications here:\n%(link)s")
         % {"link": f"{settings.PUBLIC_URL}{reverse('dashboard_preferences')}"}
     )
     write_mail(to=member.user.email, subject=subject, text="\n\n".join(parts) + "\n")

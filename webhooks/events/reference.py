@@ -47,7 +47,7 @@ def _event(general: dict[str, Any], type: str, sentence: str) -> dict[str, Any]:
 
 
 def _delivery(type: str, sentence: str) -> dict[str, Any]:
-    taken = "Taken, whatever the body says. Answer within 15 seconds and work afterwards."
+    taken = "Accepted, whatever the body says. Reply within 15 seconds, then process the event."
     stop = "Stop: the webhook is disabled, and you get a mail."
     return {
         "operationId": f"receive_{type.replace('.', '_')}",

@@ -212,7 +212,7 @@ def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[
             "webhook-timestamp",
             str(int(newest.started_at.timestamp())) if newest else gettext("the second of the attempt"),
         ),
-        ("webhook-signature", gettext("v1,… made anew for each attempt, and not kept")),
+        ("webhook-signature", gettext("v1,… created for each attempt, and not kept")),
     ]
 
 

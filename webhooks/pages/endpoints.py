@@ -47,7 +47,7 @@ from webhooks.states import DeliveryStatus, DisabledReason
 
 SECTION = "dashboard_webhooks"
 RECENT = 8
-USED_FORM = _("That form was already used. A secret is shown only once, when it is made.")
+USED_FORM = _("This form was already submitted. A secret is shown only once, when it is created.")
 
 ENDPOINT_FIELDS = ("url", "description", "events")
 """Fields of an endpoint in the audit log."""
@@ -238,7 +238,7 @@ def enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     endpoint = _endpoint(_own(request).existing(), webhook_id)
     enabled = enable_endpoint(endpoint=endpoint)
     request.action.done(endpoint, before=fields_of(endpoint, "status"), after=fields_of(enabled, "status"))
-    messages.success(request, gettext("The webhook is enabled: it is told of what happens from now on."))
+    messages.success(request, gettext("The webhook is enabled. It receives events from now on."))
     return redirect("dashboard_webhook", endpoint.public_id)
 
 

@@ -24,7 +24,7 @@ from webhooks.states import DeliveryStatus
 
 LOCAL_EXAMPLE = "http://127.0.0.1:9000/"
 MOST_CHARACTERS_OF_A_CHOICE = 80
-EVENT_CHOICES = [(EVERYTHING, gettext_lazy("All that happens, kinds that come later included.")), *CATALOGUE.items()]
+EVENT_CHOICES = [(EVERYTHING, gettext_lazy("All events, including types that are added later.")), *CATALOGUE.items()]
 
 
 class EndpointForm(LookMixin):
@@ -36,7 +36,7 @@ class EndpointForm(LookMixin):
         widget=forms.TextInput(
             attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
         ),
-        error_messages={"required": gettext_lazy("Enter the address that events are sent to.")},
+        error_messages={"required": gettext_lazy("Enter the address that receives the events.")},
     )
     description = forms.CharField(
         label=gettext_lazy("Description"),
@@ -57,7 +57,7 @@ class EndpointForm(LookMixin):
         if environment == Environment.SANDBOX:
             help_text = _("A public address that begins with https:// or http://.")
             if settings.WEBHOOK_ALLOW_LOOPBACK:
-                here = _("One on this machine will do as well, such as %(example)s.") % {"example": LOCAL_EXAMPLE}
+                here = _("An address on this machine works too, such as %(example)s.") % {"example": LOCAL_EXAMPLE}
                 help_text = f"{help_text} {here}"
         self.fields["url"].help_text = help_text
 
@@ -94,20 +94,20 @@ class RecoveryForm(LookMixin):
         widget=forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"}),
         input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
         error_messages={
-            "required": gettext_lazy("Choose the moment from which on events are missing."),
-            "invalid": gettext_lazy("Write the moment as 2027-01-31T09:30."),
+            "required": gettext_lazy("Choose the time since when events are missing."),
+            "invalid": gettext_lazy("Write the time as 2027-01-31T09:30."),
         },
     )
     everything = forms.BooleanField(
         required=False,
-        label=gettext_lazy("All events, also those that have arrived"),
-        help_text=gettext_lazy("For a system that has lost what it had. It gets the same events twice."),
+        label=gettext_lazy("All events, including those that have arrived"),
+        help_text=gettext_lazy("For a system that has lost its data. It gets the same events again."),
     )
 
     def clean_since(self) -> datetime:
         since: datetime = self.cleaned_data["since"]
         if since > timezone.now():
-            raise ValidationError(_("Choose a moment that has passed."))
+            raise ValidationError(_("Choose a time in the past."))
         return since
 
 

@@ -182,8 +182,8 @@ class SessionLimitsMiddleware:
 
 _P = ParamSpec("_P")
 _LET_IN_LATELY = gettext_lazy(
-    "The people who run this service have let you in a short while ago. For %(hours)s hours you cannot refund, make "
-    "keys, change wallets or say who is a member. The owners were told by mail."
+    "The operator of this service gave you access recently. For %(hours)s hours you cannot refund payments, "
+    "create keys, change wallets or manage members. The owners were told by e-mail."
 )
 _MemberView = Callable[Concatenate[MemberRequest, _P], HttpResponseBase]
 _View = Callable[Concatenate[HttpRequest, _P], HttpResponseBase]

@@ -80,7 +80,9 @@ def change_address(request: HttpRequest) -> HttpResponse:
         with transaction.atomic():
             EmailAddress.objects.add_new_email(request, user, email)
             log_own_action(request, user, Action.REQUEST_ADDRESS, after={"email": email})
-        messages.success(request, _("We have sent a mail to the new address. It counts once you open its link."))
+        messages.success(
+            request, _("We have sent an e-mail to the new address. Open its link to start using this address.")
+        )
         return redirect("account")
     context = {"form": form, "mailbox_is_shown": settings.MAILBOX_IS_SHOWN}
     return render(request, "account/change_address.html", context, status=400 if form.errors else 200)
@@ -104,5 +106,5 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
     with transaction.atomic():
         log_ins.end_others(user, request.session.session_key)
         log_own_action(request, user, Action.END_OTHER_SESSIONS)
-    messages.success(request, _("All other sessions are ended."))
+    messages.success(request, _("You are logged out everywhere else."))
     return redirect("account")

@@ -26,7 +26,7 @@ from merchants.people.models import Invitation
 from merchants.preferences import Notice, NumberStyle
 from merchants.roles import Role
 
-PASSWORD_HELP = _("At least 12 characters. A few words that you can remember are good.")
+PASSWORD_HELP = _("At least 12 characters. A few words that you can remember work well.")
 
 
 def email_field(label: Any) -> forms.EmailField:
@@ -34,7 +34,7 @@ def email_field(label: Any) -> forms.EmailField:
         label=label,
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-        error_messages={"required": _("Enter your e-mail address."), "invalid": _("This is no e-mail address.")},
+        error_messages={"required": _("Enter your e-mail address."), "invalid": _("This is not an e-mail address.")},
     )
 
 
@@ -86,11 +86,11 @@ class InvitationForm(LookMixin):
 
 
 ROLES_IN_WORDS = {
-    Role.OWNER: _("Everything, and who the other owners are."),
-    Role.ADMIN: _("Everything except who the owners are."),
+    Role.OWNER: _("Everything, including adding and removing owners."),
+    Role.ADMIN: _("Everything, except adding and removing owners."),
     Role.DEVELOPER: _("Connects systems: keys, webhooks, payments and refunds."),
-    Role.SUPPORT: _("Looks after payers: payments, refunds and decisions."),
-    Role.VIEWER: _("Looks, and downloads statements."),
+    Role.SUPPORT: _("Helps payers: payments, refunds and decisions."),
+    Role.VIEWER: _("Only looks at pages and downloads statements."),
 }
 """Description of each role; `merchants.roles` has its exact permissions."""
 
@@ -107,10 +107,10 @@ class RoleForm(LookMixin):
 
 class HandOverForm(LookMixin):
     become = forms.ChoiceField(
-        label=_("Your own role afterwards"),
+        label=_("Your new role"),
         widget=forms.RadioSelect,
         choices=[],
-        error_messages={"required": _("Choose what you will be.")},
+        error_messages={"required": _("Choose your new role.")},
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -123,23 +123,26 @@ class PreferencesForm(LookMixin):
     """Preferences of a member."""
 
     notices = forms.MultipleChoiceField(
-        label=_("Mail me when"),
+        label=_("E-mail me when"),
         required=False,
         choices=Notice.choices,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("At most one mail in five minutes, with all that has happened."),
+        help_text=_("At most one e-mail every five minutes, with everything that happened."),
     )
     timezone = forms.CharField(
         label=_("Time zone"),
         max_length=64,
         error_messages={"required": _("Choose a time zone, for example UTC.")},
-        help_text=_("The pages show times in it. Days in filters and files stay UTC, and settlements keep their own."),
+        help_text=_(
+            "Pages show times in this time zone. Days in filters and files are UTC. Settlements have a time zone "
+            "of their own."
+        ),
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off"}),
     )
     number_style = forms.ChoiceField(
         label=_("Numbers"),
         choices=NumberStyle.choices,
-        help_text=_("What you copy, and files, keep the point."),
+        help_text=_("Copied amounts and files always have a decimal point."),
     )
     language = forms.ChoiceField(label=_("Language"), choices=settings.DASHBOARD_LANGUAGES)
 
@@ -278,5 +281,5 @@ class NewAddressForm(LookMixin):
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"].lower()
         if email == self.user.email.lower():
-            raise ValidationError(_("This is your address already."))
+            raise ValidationError(_("This is already your address."))
         return email

@@ -56,7 +56,7 @@ def withdraw_invitation(request: MemberRequest) -> HttpResponse:
         request.action.done(before=fields_of(invitation, "email", "role"))
         messages.success(request, _("The invitation is withdrawn."))
     else:
-        messages.warning(request, _("That invitation was gone already."))
+        messages.warning(request, _("This invitation no longer exists."))
         request.action.refused()
     return redirect("dashboard_members")
 

@@ -93,7 +93,7 @@ def change_role(request: MemberRequest, member_id: str) -> HttpResponse:
             after = {"role": member.role, "person": member.user.email, **_fallen(changed.withdrawn)}
             request.action.done(member, before={"role": changed.before.role}, after=after)
             names = {"email": member.user.email, "role": member.get_role_display()}
-            messages.success(request, _("%(email)s is %(role)s now.") % names)
+            messages.success(request, _("%(email)s is now %(role)s.") % names)
             return redirect(SECTION)
     context = {"section": SECTION, "member": member, "form": form, "is_you": member.pk == request.member.pk}
     return render(request, "dashboard/members/role.html", context, status=400 if form.errors else 200)
@@ -117,7 +117,7 @@ def remove_member(request: MemberRequest, member_id: str) -> HttpResponse:
             gone = changed.before
             was = {"person": gone.user.email, "role": gone.role}
             request.action.done(gone, before=was, after=_fallen(changed.withdrawn))
-            messages.success(request, _("%(email)s is not a member any more.") % {"email": gone.user.email})
+            messages.success(request, _("%(email)s is no longer a member.") % {"email": gone.user.email})
         return redirect(SECTION)
     context = {"section": SECTION, "member": member, "keys_made": _keys_made_by(member)}
     return render(request, "dashboard/members/remove.html", context)
@@ -138,7 +138,7 @@ def hand_over(request: MemberRequest, member_id: str) -> HttpResponse:
         else:
             after = {"role": member.role, "own_role": become, "person": member.user.email, **_fallen(withdrawn)}
             request.action.done(member, before={"role": before, "own_role": Role.OWNER.value}, after=after)
-            messages.success(request, _("%(email)s is an owner now.") % {"email": member.user.email})
+            messages.success(request, _("%(email)s is now an owner.") % {"email": member.user.email})
             return redirect(SECTION)
     context = {"section": SECTION, "member": member, "form": form}
     return render(request, "dashboard/members/hand_over.html", context, status=400 if form.errors else 200)

@@ -44,8 +44,8 @@ PAGE_SIZE = 10
 MOST_COUNTED = 100
 """The number in the navigation counts no further than this of each kind."""
 
-CHANGED = gettext_lazy("What this would do has changed since you opened the page. Look at it again.")
-USED_FORM = gettext_lazy("That form was used already: nothing was done a second time.")
+CHANGED = gettext_lazy("The result of this action has changed since you opened the page. Check it again.")
+USED_FORM = gettext_lazy("This form was already submitted. Nothing was done twice.")
 
 
 def waiting_count(merchant: Merchant, environment: str) -> int:

@@ -29,7 +29,7 @@ def edit_policy(request: MemberRequest) -> HttpResponse:
     if request.method == "POST":
         form = PolicyForm(request.POST)
         if form.is_valid() and save_settings(request, form):
-            messages.success(request, _("The policy is saved. It counts for payments that are made from now on."))
+            messages.success(request, _("The policy is saved. It applies to payments created from now on."))
             return redirect("dashboard_policy")
     elif PolicyForm.base_fields.keys() & request.GET.keys():
         form = PolicyForm(request.GET)

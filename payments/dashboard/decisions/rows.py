@@ -155,7 +155,7 @@ class DecisionRow:
             case DiscrepancyKind.OVERPAID:
                 return _("%(received)s arrived for a payment of %(due)s: %(amount)s too much.")
             case DiscrepancyKind.UNDERPAID:
-                return _("%(received)s of %(due)s arrived while it could be paid: %(missing)s were missing.")
+                return _("%(received)s of %(due)s arrived in time: %(missing)s were missing.")
             case DiscrepancyKind.WRONG_TOKEN:
                 return _("%(amount)s arrived, and the payment asked for %(due)s.")
             case _:
@@ -169,10 +169,10 @@ class DecisionRow:
             return ""
         words = [_("%(amount)s are added to your balance.") % {"amount": self._coins(done.gained)}]
         if done.repaid:
-            words.append(_("%(amount)s of it pay back what you owe.") % {"amount": self._coins(done.repaid)})
+            words.append(_("%(amount)s of it repay what you owe.") % {"amount": self._coins(done.repaid)})
         if done.surplus:
             words.append(
-                _("%(amount)s are more than was asked for, and wait for a decision of their own.")
+                _("%(amount)s are more than was asked for. They wait for a separate decision.")
                 % {"amount": self._coins(done.surplus)}
             )
         words.append(self._becomes(done.status))
@@ -180,7 +180,10 @@ class DecisionRow:
         gave_back = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
         if link and link.max_uses is not None and self.payment.status in gave_back and done.status not in gave_back:
             words.append(
-                _("It gave its use of the link back, which may be taken again: the link can sell more than %(all)s.")
+                _(
+                    "The payment link has already offered this payment’s place to other payers: it may now be "
+                    "paid more than %(all)s times."
+                )
                 % {"all": wording.whole(link.max_uses)}
             )
         return " ".join(words)
@@ -190,14 +193,12 @@ class DecisionRow:
         """What giving it back would do, to the last digit."""
         given = self.giving_back
         if not given.is_possible:
-            return _("As much as came in for this payment has been given back already.")
+            return _("Everything that came in for this payment is already refunded.")
         values = {"amount": self._coins(given.amount), "sender": wording.short_hash(given.sender)}
         words = _("%(amount)s go back to the payer, who needs to give an address.") % values
         if given.sender:
-            words = _("%(amount)s go back to %(sender)s, which sent them.") % values
-        return " ".join(
-            [words, _("Nothing changes in your balance, and no fee is taken on it."), self._becomes(given.status)]
-        )
+            words = _("%(amount)s go back to the sender, %(sender)s.") % values
+        return " ".join([words, _("Your balance does not change, and no fee is taken."), self._becomes(given.status)])
 
     def _becomes(self, status: PaymentStatus) -> str:
         values = {"status": PaymentStatus(status).label}

@@ -91,7 +91,10 @@ def hide(request: MemberRequest) -> HttpResponse:
     Member.objects.filter(pk=request.member.pk).update(hides_first_steps=hides)
     request.action.done(request.member, before=before, after={"hides_first_steps": hides})
     if hides:
-        messages.success(request, _("The first steps are off your overview. They stay in the menu of your account."))
+        messages.success(
+            request,
+            _("The first steps are hidden from your overview. You still find them in the menu of your account."),
+        )
         return redirect("dashboard")
     messages.success(request, _("The first steps are on your overview again."))
     return redirect("dashboard_first_steps")
@@ -103,15 +106,15 @@ def hide(request: MemberRequest) -> HttpResponse:
 def _key(request: MemberRequest) -> Step:
     live = ApiKey.objects.of(request.merchant, request.environment).live()
     used = list(live.values_list("last_used_at", flat=True))
-    words = _("Your systems show it with every request. The private key is shown once.")
+    words = _("Your systems send it with every request. The secret key is shown once.")
     if used:
-        words = _("You have a pair, and no request has come with it yet.")
+        words = _("You have a key pair, but no request has used it yet.")
     return Step(
-        title=_("Make a key pair and use it"),
+        title=_("Create a key pair and use it"),
         words=words,
         is_done=any(used),
         url=reverse("dashboard_keys" if used else "dashboard_generate_key"),
-        label=_("Your key pairs") if used else _("Generate a pair"),
+        label=_("Your key pairs") if used else _("Create a key pair"),
         is_offered=bool(used) or request.member.may[Permission.MANAGE_KEYS],
     )
 
@@ -120,13 +123,15 @@ def _payment(request: MemberRequest) -> Step:
     is_sandbox = request.environment == Environment.SANDBOX
     paid = total(PAYMENTS, merchant_id=request.merchant.pk, environment=request.environment, statuses=PAID)
     return Step(
-        title=_("Have a test payment completed") if is_sandbox else _("Have a payment completed"),
-        words=_("Make a payment link, and open it as a payer would. Its payment’s page here has a button that pays.")
+        title=_("Complete a test payment") if is_sandbox else _("Receive your first payment"),
+        words=_(
+            "Create a payment link and open it as a payer would. Then pay with a button on the payment’s page here."
+        )
         if is_sandbox
-        else _("Make a payment link, and send it to a payer."),
+        else _("Create a payment link and send it to a payer."),
         is_done=bool(paid),
         url=reverse("dashboard_make_link"),
-        label=_("Make a payment link"),
+        label=_("Create a payment link"),
         is_offered=request.member.may[Permission.TAKE_PAYMENTS],
     )
 
@@ -140,9 +145,9 @@ def _webhook(request: MemberRequest) -> Step:
     rows = newest.values_list("status", "endpoint_id")[:DELIVERIES_LOOKED_AT]
     return Step(
         title=_("Add a webhook that acknowledges a delivery"),
-        words=_("Your webhook has acknowledged no delivery yet. Send it a test from its page.")
+        words=_("Your webhook has not acknowledged a delivery yet. Send it a test from its page.")
         if own
-        else _("It tells your systems of every payment as it happens."),
+        else _("It tells your systems about every payment as it happens."),
         is_done=any(status == DeliveryStatus.DELIVERED and endpoint in own for status, endpoint in rows),
         url=reverse("dashboard_webhooks" if own else "dashboard_add_webhook"),
         label=_("Your webhooks") if own else _("Add a webhook"),
@@ -154,8 +159,8 @@ def _wallet(request: MemberRequest) -> Step:
     in_use = MerchantWallet.objects.of(request.merchant, request.environment).filter(status=WalletStatus.IN_USE)
     proofs = list(in_use.values_list("proof", flat=True))
     return Step(
-        title=_("Name your wallet and prove it"),
-        words=_("You have named a wallet, and not proven yet that it is yours.")
+        title=_("Add your wallet and prove that it is yours"),
+        words=_("You have added a wallet, but not yet proven that it is yours.")
         if proofs
         else _("Where your money is settled to."),
         is_done=any(proofs),
@@ -167,7 +172,7 @@ def _wallet(request: MemberRequest) -> Step:
 def _factor(request: MemberRequest) -> Step:
     return Step(
         title=_("Turn on a second factor"),
-        words=_("An app that makes codes, or a passkey, so that your password alone opens nothing."),
+        words=_("Add an authenticator app or a passkey, so that a stolen password alone is not enough to log in."),
         is_done=request.user.pk in who_has_any([request.user]),
         url=reverse("account"),
         label=_("Your account settings"),

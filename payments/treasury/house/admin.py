@@ -88,11 +88,11 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
     def shown_amount(self, withdrawal: Withdrawal) -> str:
         return withdrawal.coins
 
-    @admin.display(description="Of it out of the stock")
+    @admin.display(description="Taken from the stock")
     def shown_of_stock(self, withdrawal: Withdrawal) -> str:
         return f"{wording.grouped(format_crypto(withdrawal.of_stock, withdrawal.decimals))} {withdrawal.asset}"
 
-    @admin.display(description="The house's own then")
+    @admin.display(description="The house's own at the time")
     def shown_own(self, withdrawal: Withdrawal) -> str:
         return f"{wording.grouped(format_crypto(withdrawal.own, withdrawal.decimals))} {withdrawal.asset}"
 
@@ -192,7 +192,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         show_outcome(self, request, proposal)
         return True
 
-    @admin.action(description="Cancel: what is not signed yet is called back", permissions=["cancel"])
+    @admin.action(description="Cancel: payouts that are not signed yet are called back", permissions=["cancel"])
     @confirms(
         title="Cancel these withdrawals?",
         consequence="What is not signed yet does not leave, and is the house's again.",
@@ -223,7 +223,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
     list_per_page = 50
     actions = ("allow", "remove")
 
-    @admin.display(description="The house may be paid there")
+    @admin.display(description="On the allow list")
     def state(self, listed: AllowedAddress) -> str:
         if listed.removed_at is not None:
             return f"removed by {listed.removed_by}"
@@ -275,7 +275,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
             self.log_change(request, listed, f"{proposal.get_status_display()}.")
             show_outcome(self, request, proposal)
 
-    @admin.action(description="Remove: nothing more is paid there", permissions=["add"])
+    @admin.action(description="Remove: nothing more is paid to it", permissions=["add"])
     @confirms(
         title="Remove these addresses?",
         consequence="At once. Withdrawals to them that are not signed yet are called back.",

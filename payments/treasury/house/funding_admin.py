@@ -81,7 +81,7 @@ class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
         show_outcome(self, request, proposal)
         return True
 
-    @admin.action(description="Cancel: these coins are not waited for any more", permissions=["cancel"])
+    @admin.action(description="Cancel: these coins are no longer expected", permissions=["cancel"])
     @confirms(
         title="Wait for these coins no longer?",
         consequence="Nothing is booked for them. Should they come, reconcile says that the wallet holds too much.",

@@ -36,7 +36,7 @@ logger = structlog.get_logger(__name__)
 
 class FundingDecided(DomainError):
     code = "funding_decided"
-    message = "These coins are in the ledger, or not waited for any more."
+    message = "These coins are in the ledger already, or no longer expected."
 
 
 def coin_of(environment: str, network: str, code: str) -> Asset:
@@ -51,7 +51,7 @@ def propose_funding(environment: str, asset: Asset, *, amount: int, reason: str,
     if amount <= 0:
         raise InvalidParameter("Name an amount above zero.", param="amount")
     if not reason.strip():
-        raise InvalidParameter("Say what they are for: it is kept with them.", param="reason")
+        raise InvalidParameter("Enter what they are for: it is saved with them.", param="reason")
     return propose(
         ProposalKind.FUNDING,
         environment=environment,

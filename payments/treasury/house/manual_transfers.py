@@ -79,7 +79,7 @@ def propose_booking(sent: SentByHand, *, is_lost: bool, reason: str, by: User, o
     """Propose what it was: the house took the coins, or they are lost, or they were for an `owner`, by public id: the
     settlement of a merchant, a refund of a payment. Or agree, when another has proposed the same."""
     if not reason.strip():
-        raise InvalidParameter("Say what this was: it is kept with the booking.", param="reason")
+        raise InvalidParameter("Enter what this was: it is saved with the booking.", param="reason")
     if owner and (is_lost or owner.partition("_")[0] not in owner_prefixes()):
         known = ", ".join(f"{prefix}_…" for prefix in owner_prefixes())
         raise InvalidParameter(f"Name whose it was by one of {known}, and nothing else.", param="owner")

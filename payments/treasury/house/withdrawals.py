@@ -31,7 +31,7 @@ logger = structlog.get_logger(__name__)
 
 class AddressNotAllowed(DomainError):
     code = "address_not_allowed"
-    message = "The house is not paid at this address: two people must let it into the allow list first."
+    message = "This address is not on the house's allow list: two operators must add it first."
 
 
 class MoreThanOwn(DomainError):
@@ -60,7 +60,7 @@ def propose_withdrawal(address: AllowedAddress, *, code: str, amount: int, reaso
     if amount <= 0:
         raise InvalidParameter("Name an amount above zero.", param="amount")
     if not reason.strip():
-        raise InvalidParameter("Say what this is for: it is kept with the withdrawal.", param="reason")
+        raise InvalidParameter("Enter what this is for: it is saved with the withdrawal.", param="reason")
     with transaction.atomic():
         address = AllowedAddress.objects.get(pk=address.pk)
         if not address.is_allowed:

@@ -29,7 +29,7 @@ logger = structlog.get_logger(__name__)
 
 class MissingDecided(DomainError):
     code = "missing_decided"
-    message = "These coins are not waiting for a decision any more."
+    message = "These coins are no longer waiting for a decision."
 
 
 # What reconcile found

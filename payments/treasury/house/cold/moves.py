@@ -42,7 +42,7 @@ class NotSeenAsDeposit(DomainError):
 
 class MoveExplained(DomainError):
     code = "move_explained"
-    message = "It is known what this was."
+    message = "It has already been recorded what this was."
 
 
 def follow_cold() -> int:
@@ -154,7 +154,7 @@ def propose_explanation(move: ColdMove, *, is_lost: bool, reason: str, by: User)
     """Propose what coins were that left the cold wallet for somewhere: the house took them, or they are lost. Or agree
     when another operator has proposed the very same."""
     if not reason.strip():
-        raise InvalidParameter("Say what this was: it is kept with the booking.", param="reason")
+        raise InvalidParameter("Enter what this was: it is saved with the booking.", param="reason")
     if move.kind != Kind.UNKNOWN:
         raise MoveExplained
     return propose(

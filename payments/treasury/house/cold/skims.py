@@ -67,7 +67,7 @@ def propose_skim(environment: str, asset: Asset, *, amount: int, reason: str, by
     if amount <= 0:
         raise InvalidParameter("Name an amount above zero.", param="amount")
     if not reason.strip():
-        raise InvalidParameter("Say what this is for: it is kept with the skim.", param="reason")
+        raise InvalidParameter("Enter what this is for: it is saved with the skim.", param="reason")
     if (cold := cold_wallet_of(environment, asset.network)) is None:
         raise NoColdWallet
     if amount > (free := not_needed(environment, asset)):
