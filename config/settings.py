@@ -112,16 +112,9 @@ DATABASE_LIMITS = {
     # Compiling a statement that looks large takes a second, and what it saves a few milliseconds.
     "jit": "off",
 }
-BEHIND_TRANSACTION_POOLER = (
-    variables.choice("DATABASE_POOL_MODE", ("session", "transaction"), "session") == "transaction"
-)
-"""True if DATABASE_URL is a pooler that lends its sessions for one database transaction each."""
 direct = variables.database("DATABASE_DIRECT_URL")
-if BEHIND_TRANSACTION_POOLER and direct is None:
-    fault = "is not set, but DATABASE_POOL_MODE is transaction; set it to PostgreSQL's own address: some locks need it"
-    variables.refuse("DATABASE_DIRECT_URL", fault)
-if direct is not None and not BEHIND_TRANSACTION_POOLER:
-    variables.refuse("DATABASE_DIRECT_URL", "is set; set DATABASE_POOL_MODE to transaction as well, or unset it")
+BEHIND_TRANSACTION_POOLER = direct is not None
+"""Whether DATABASE_URL is a pooler that lends its sessions for one database transaction each."""
 
 
 def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]:
@@ -637,7 +630,6 @@ if IN_PRODUCTION and WEBHOOK_ALLOW_LOOPBACK:
 # Retention, in days: what is older is deleted once an hour. Money is never deleted.
 EVENTS_KEPT_DAYS = variables.integer("EVENTS_KEPT_DAYS", 365)
 """Events with their deliveries, once none of them is pending. 0: for ever."""
-SESSIONS_KEPT_DAYS = variables.integer("SESSIONS_KEPT_DAYS", 1)
 """Log-in sessions, after they have ended."""
 AUDIT_KEPT_DAYS = variables.integer("AUDIT_KEPT_DAYS", 730)
 """Retention of people's actions on the dashboard. 0: for ever. PostgreSQL itself keeps the last 365 days from being

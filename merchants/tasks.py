@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from celery import shared_task
-from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -22,6 +21,7 @@ from merchants.models import RecordCountDelta
 from merchants.request_log import purging as request_log
 
 ATTEMPTS_KEPT_FOR = timedelta(days=1)
+SESSIONS_KEPT_FOR = timedelta(days=1)
 
 
 @shared_task(name="merchants.fold_counts")
@@ -38,8 +38,7 @@ def purge_idempotency() -> None:
     idempotency.purge(now=now)
     authentication.purge_signatures(now=now)
     attempts.purge(before=now - ATTEMPTS_KEPT_FOR)
-    ended = now - timedelta(days=settings.SESSIONS_KEPT_DAYS)
-    delete_in_batches(Session.objects.filter(expire_date__lt=ended))
+    delete_in_batches(Session.objects.filter(expire_date__lt=now - SESSIONS_KEPT_FOR))
     audit.purge(now=now)
 
 

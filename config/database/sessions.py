@@ -58,6 +58,5 @@ def require_own_session(session: BaseDatabaseWrapper) -> None:
         [found] = cursor.fetchone() or [""]
     if found != settings.DATABASE_LIMITS["lock_timeout"]:
         raise SessionShared(
-            "A pooler stands between Ballast and PostgreSQL. Set DATABASE_POOL_MODE=transaction, and "
-            "DATABASE_DIRECT_URL to PostgreSQL's own address."
+            "A pooler stands between Ballast and PostgreSQL. Set DATABASE_DIRECT_URL to PostgreSQL's own address."
         )

@@ -206,9 +206,7 @@ class Installation:
             )
         self._stack.enter_context(pooler)
         database = urlsplit(direct).path.rpartition("/")[2]
-        os.environ.update(
-            DATABASE_URL=pooler.address(database), DATABASE_DIRECT_URL=direct, DATABASE_POOL_MODE="transaction"
-        )
+        os.environ.update(DATABASE_URL=pooler.address(database), DATABASE_DIRECT_URL=direct)
 
     def _drop_database(self, address: str, name: str) -> None:
         os.environ["DATABASE_URL"] = address

@@ -165,7 +165,6 @@ def web(folder: Path, database: str, direct: str) -> Iterator[int]:
     environment = {
         **{name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
         "DATABASE_URL": database,
-        "DATABASE_POOL_MODE": "transaction",
         "DATABASE_DIRECT_URL": direct,
         "ALLOWED_HOSTS": HOST,
     }
@@ -380,7 +379,7 @@ def test_a_beat_that_was_not_told_of_the_pooler_does_not_lead(settings: Settings
         default = connections["default"]
         connections["default"] = pooled(pooler, type(default))
         try:
-            with pytest.raises(sessions.SessionShared, match="DATABASE_POOL_MODE=transaction"):
+            with pytest.raises(sessions.SessionShared, match="DATABASE_DIRECT_URL"):
                 scheduler()._is_elected()
         finally:
             connections["default"].close()
@@ -409,26 +408,6 @@ def test_a_dispatcher_holds_its_number_by_a_session_that_does_all_of_its_work(be
     until(lambda: holders(LockClass.DISPATCHER, store.number, on=behind) == [])  # PostgreSQL sees the session end
 
 
-@pytest.mark.parametrize(
-    ("variables", "complaint"),
-    [
-        (
-            {"DATABASE_POOL_MODE": "transaction"},
-            "DATABASE_DIRECT_URL is not set, but DATABASE_POOL_MODE is",
-        ),
-        ({"DATABASE_DIRECT_URL": "postgres://one@127.0.0.1/ballast"}, "set DATABASE_POOL_MODE to transaction as well"),
-        ({"DATABASE_POOL_MODE": "statement"}, "set it to one of session, transaction"),
-    ],
-)
-def test_a_start_that_lacks_one_of_the_settings_says_which(variables: dict[str, str], complaint: str) -> None:
-    environment = {**os.environ, "DATABASE_URL": "postgres://one@127.0.0.1/ballast", **variables}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode != 0
-    assert complaint in done.stderr
-
-
 def test_the_journeys_go_the_whole_way() -> None:
     """A payment from its creation to its settlement and back, with every process's database behind the pooler."""
     template = real()["TEST"].get("TEMPLATE")  # of a server of our own
@@ -440,7 +419,6 @@ def test_the_journeys_go_the_whole_way() -> None:
         environment = {
             **{name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
             "DATABASE_URL": pooler.address("pooled_journeys"),
-            "DATABASE_POOL_MODE": "transaction",
             "DATABASE_DIRECT_URL": database_address("pooled_journeys"),
         }
         journeys = ["tests/journeys/test_paid.py", "tests/journeys/test_paid_out.py"]
