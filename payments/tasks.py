@@ -113,7 +113,7 @@ def _sweep_network(environment: str, network: str) -> None:
     check_set_up(environment, network)
     with contained("no deposits swept", expected=USUAL, environment=environment, network=network):
         sweeping.sweep_due(environment, network)
-    native_deposits.sweep_asked(environment, network)
+    native_deposits.sweep_requested(environment, network)
 
 
 @shared_task(name="payments.look_for_native_coin")

@@ -166,7 +166,7 @@ def _of_transfers(environment: str, network: str) -> Iterator[AlarmCondition]:
         is_sweep = late.transfer.purpose == TransferPurpose.SWEEP
         yield AlarmCondition(
             AlarmKind.SWEEP_STUCK if is_sweep else AlarmKind.TRANSFER_STUCK,
-            f"{late.state}, should be {late.allowed}. The network said last: {late.said}",
+            f"{late.state}, should be {late.allowed}. The network said last: {late.last_error_words}",
             str(late.transfer.pk),
         )
 

@@ -63,14 +63,14 @@ def _of_coin(balance: WalletBalance, changes: list[UnusualChange]) -> Conditions
     moved = [each for each in own if each.kind != "set_aside"]
     found: Conditions = []
     if clawbacks:
-        found.append((AlarmKind.COINS_CLAWED_BACK, asset.code, f"{unusual_changes.told(clawbacks, asset)}."))
+        found.append((AlarmKind.COINS_CLAWED_BACK, asset.code, f"{unusual_changes.in_words(clawbacks, asset)}."))
     if waiting:
-        found.append((AlarmKind.COINS_SET_ASIDE, asset.code, f"{unusual_changes.told(waiting, asset)}."))
+        found.append((AlarmKind.COINS_SET_ASIDE, asset.code, f"{unusual_changes.in_words(waiting, asset)}."))
     differs = balance.unexplained != 0 and is_kept_in_ledger(balance)
     if differs and (balance.unexplained < 0 or moved):
         amount = format_crypto(abs(balance.unexplained), asset.decimals)
         message = f"{amount} {asset.code} {'less' if balance.unexplained < 0 else 'more'} than in the ledger"
-        why = f". In the last day: {unusual_changes.told(moved, asset)}" if moved else ""
+        why = f". In the last day: {unusual_changes.in_words(moved, asset)}" if moved else ""
         subject = f"{asset.code}, cold wallet" if balance.is_cold else asset.code
         found.append((AlarmKind.WALLET_DIFFERS, subject, f"{message} at block {balance.height}{why}."))
     return found

@@ -52,7 +52,7 @@ class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PayoutPolicy]:
         for environment, _ in PayoutPolicy._meta.get_field("environment").choices or ():
-            policy_of(str(environment))  # so that they can be set before the first payout is asked for
+            policy_of(str(environment))  # so that they can be set before the first payout is requested
         return super().get_queryset(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

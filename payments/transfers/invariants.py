@@ -20,11 +20,11 @@ from payments.transfers.models import Transfer, Wallet
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 
 VOIDED_WITHIN = timedelta(minutes=1)
-"""How long the owner of a payout may take to return the money of one that failed."""
+"""Time for the owner of a payout to return the money of one that failed."""
 
 PAID_WITHIN = timedelta(hours=1)
 
-# `since` means: payouts asked for, or ended, since then.
+# `since` means: payouts requested, or ended, since then.
 _IN_SCOPE = """
     payout.environment = ANY(%(environments)s)
         AND (%(network)s::text IS NULL OR payout.network = %(network)s)
@@ -147,7 +147,7 @@ def sequences_are_ours(scope: Scope) -> Iterator[Finding]:
 def _of_channel(
     snapshot: WalletSnapshot, wallet: Wallet | None, address: str, channel: str, next_on_chain: int
 ) -> Iterator[Finding]:
-    """What is wrong with the sequences of a wallet, or of one of its channels."""
+    """Faults in the nonces of a wallet, or of one of its channels."""
     known = {each.address: each.next_sequence for each in wallet.channels.all()} if wallet else {}
     known |= {"": wallet.next_sequence if wallet else 0}
     next_of_ours, account = known.get(channel, 0), channel or address
@@ -231,14 +231,14 @@ def _late_transfers(scope: Scope) -> Iterator[Finding]:
             f"transfer {late.transfer.pk} ({late.transfer})",
             late.allowed,
             late.state,
-            f"look for its hashes on the network; it said last: {late.said}",
+            f"look for its hashes on the network; it said last: {late.last_error_words}",
             environment=late.transfer.environment,
             network=late.transfer.network,
         )
 
 
 def _kept_back(scope: Scope) -> Iterator[Finding]:
-    """What an operator has stopped, or must look at before it goes on."""
+    """Stops by an operator, and wallets an operator must look at before they go on."""
     for stop in Stop.objects.standing().filter(environment__in=scope.environments):
         if not stop.network or scope.network in (None, stop.network):
             yield Finding(

@@ -24,14 +24,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What left in the last 24 hours or is on its way, in 10^-18 dollars."""
+    """Amounts that left in the last 24 hours or are on their way, in 10^-18 dollars."""
 
     by_all: int = 0
     by_merchant: int = 0
 
 
 def why_held(usd: int, limits: Limits, spent: Spent, *, approvals: int) -> HoldReason | None:
-    """Why a payout of `usd` units of 10^-18 dollars may not leave now; None when it may.
+    """The reason a payout of `usd` units of 10^-18 dollars may not leave now; None when it may.
 
     Approvals lift all limits except that of a single transfer, which only a change of the policy lifts.
     """

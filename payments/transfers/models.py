@@ -91,7 +91,7 @@ class Wallet(models.Model):
         return f"{self.network} {self.address} ({self.environment})"
 
     def channel_at(self, account: str) -> str:
-        """What transfers call an account by whose sequence they use: empty for the wallet itself."""
+        """The name in transfers of an account by whose nonce they are signed: empty for the wallet itself."""
         return "" if account == self.address else account
 
     def account_of(self, channel: str) -> str:
@@ -279,13 +279,13 @@ class Payout(ids.KeyedByTime, models.Model):
         return f"{self.reference}: {format_crypto(self.amount, self.decimals)} {self.asset} on {self.network}"
 
     @property
-    def as_asked(self) -> dict[str, str]:
-        """What people agree to."""
+    def terms(self) -> dict[str, str]:
+        """The terms people agree to."""
         return {"amount": str(int(self.amount)), "recipient": self.recipient, "memo": self.memo}
 
     @property
     def token_fee(self) -> int:
-        """What the token kept of it."""
+        """The part that the token kept."""
         return 0 if self.arrived is None else int(self.amount) - int(self.arrived)
 
     @property
@@ -321,6 +321,6 @@ class TransferLine(models.Model):
 
 
 def approval_count(payout: Payout) -> int:
-    """How many operators whose word counts have agreed to this amount to this recipient."""
-    said = Proposal.objects.filter(kind=ProposalKind.PAYOUT, subject=str(payout.pk), after=payout.as_asked)
-    return len(who_agreed(said, environment=payout.environment))
+    """Number of eligible operators who have agreed to this amount to this recipient."""
+    agreed = Proposal.objects.filter(kind=ProposalKind.PAYOUT, subject=str(payout.pk), after=payout.terms)
+    return len(who_agreed(agreed, environment=payout.environment))

@@ -1,7 +1,7 @@
-"""What payouts are for, such as a refund: each room registers its records here, and how they follow their payouts.
+"""Owners of payouts, such as refunds: each room registers its records here, and how they follow their payouts.
 
-A found payout has no such record: a network shows it, as after a restore, and nobody is known to have asked for it. The
-house bears it until it is attributed.
+A found payout has no such record: a network shows it, as after a restore, and its request is unknown. The house bears
+it until it is attributed.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ class PayoutsToAttribute(DomainError):
 
 
 LEFT_OUT = "It was left out when the installation resumed after a restore: manage.py thaw_wallet."
-"""Why the wallets are frozen of a network that a resume was not to ask."""
+"""The reason for freezing the wallets of a network that a resume was to leave out."""
 
 FOUND = "found_"
-"""How references of payouts begin that a network shows and of which the database lacks what they were for."""
+"""Prefix of references of found payouts: a network shows them, and the database lacks their owner."""
 
 
 def found_payout(*, environment: str, asset: Asset, amount: int, recipient: str, memo: str) -> Payout:
-    """Create the payout of what has left already and nobody is known to have asked for, in a database transaction.
+    """Create the payout of money that has left already without a known request, in a database transaction.
 
     The house bears it until it is attributed.
     """
@@ -122,14 +122,14 @@ def found_payout(*, environment: str, asset: Asset, amount: int, recipient: str,
 
 
 def found_payouts(environment: str, network: str) -> QuerySet[Payout]:
-    """Payouts of a network that were found and that nobody has said yet whose they were."""
+    """Found payouts of a network that are not attributed yet."""
     here = Payout.objects.filter(environment=environment, network=network, status=PayoutStatus.PAID)
     return here.filter(merchant=None, reference__startswith=FOUND)
 
 
 def networks_to_decide(environment: str) -> set[str]:
-    """Networks on which nothing may be paid or settled, as it might be so again: nobody has looked yet at what left
-    after a backup, or somebody has to say first whose found payouts were. A wallet is frozen there."""
+    """Networks on which nothing may be paid or settled, as it might be so again: transfers since a backup have not been
+    read yet, or found payouts have to be attributed first. A wallet is frozen there."""
     frozen = Stop.objects.freezing().filter(environment=environment)
     return {
         network
@@ -175,5 +175,5 @@ def take_found(payout: Payout, owner: str) -> None:
 
 
 def owner_prefixes() -> list[str]:
-    """How public ids begin of what found payouts can have been for."""
+    """Prefixes of the public ids of possible owners of found payouts."""
     return [prefix for owners in _ROOMS.values() for prefix in owners.prefixes]

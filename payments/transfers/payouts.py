@@ -1,4 +1,4 @@
-"""Every change of a payout: requested, held, approved, sent, ended. Nothing here asks a network."""
+"""Changes of a payout: requested, held, approved, sent, ended. Nothing here queries a network."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from payments.transfers.states import PAYOUT_MOVES, HoldReason, PayoutStatus
 logger = structlog.get_logger(__name__)
 
 HELD_FOR = timedelta(minutes=5)
-"""How long a payout that a limit holds waits before the next check, unless an operator decides sooner."""
+"""Time a payout that a limit holds waits before the next check, unless an operator decides sooner."""
 
 
 TRUSTLINE_PAUSE_MIN, TRUSTLINE_PAUSE_MAX = timedelta(minutes=1), timedelta(hours=1)
-"""How long a payout waits before its recipient's account is asked about again: a tenth of the time it has waited."""
+"""Time a payout waits before the next query about its recipient's account: a tenth of the time it has waited."""
 
 SET_ASIDE_AFTER = timedelta(days=3)
-"""How long a payout waits for a trustline before it becomes a claimable balance, where the operator lets it: whoever
-can add the trustline is to have time for it."""
+"""Time a payout waits for a trustline before it becomes a claimable balance, where the operator lets it: whoever can
+add the trustline is to have time for it."""
 
 
 class PayoutNotCancellable(DomainError):
@@ -62,7 +62,7 @@ class AlreadyApproved(DomainError):
 
 
 FOR_COINS = (HoldReason.LIQUIDITY, HoldReason.REFILL)
-"""What holds payouts until coins come into the hot wallet."""
+"""Reasons that hold payouts until coins come into the hot wallet."""
 
 
 def policy_of(environment: str) -> PayoutPolicy:
@@ -76,8 +76,8 @@ def lock_policy(environment: str) -> PayoutPolicy:
 
 
 def goes_first(environment: str, network: str) -> bool:
-    """Whether payouts are due that could leave before anything else of their wallet. Those that wait for coins wait
-    for a sweep themselves."""
+    """True if payouts are due that could leave before anything else of their wallet. Those that wait for coins wait for
+    a sweep themselves."""
     waiting = Q(status=PayoutStatus.READY) | (Q(status=PayoutStatus.HELD) & ~Q(hold_reason__in=FOR_COINS))
     here = Payout.objects.filter(environment=environment, network=network, next_attempt_at__lte=timezone.now())
     return here.filter(waiting).exists()
@@ -126,7 +126,7 @@ def request_payout(
 def _intent_mac(
     environment: str, id: uuid.UUID, asset: Asset, amount: int, recipient: str, memo: str, memo_type: str
 ) -> str:
-    """What a signer of its own knows this payout by; empty where there is none."""
+    """The mark by which a remote signer recognises this payout; empty without one."""
     if not settings.PAYOUT_INTENT_KEY:
         return ""
     return intent_mac(
@@ -168,7 +168,7 @@ def hold_payout(payout_id: uuid.UUID, reason: HoldReason, *, until: datetime) ->
 
 
 def hold_for_trustline(payout_id: uuid.UUID, *, may_be_set_aside: bool = False) -> None:
-    """Hold a payout whose recipient's account does not hold the coin, and ask again less and less often.
+    """Hold a payout whose recipient's account does not hold the coin, and check it less and less often.
 
     One that may become a claimable balance does so `SET_ASIDE_AFTER` this was first known of it.
     """
@@ -247,7 +247,7 @@ def approve_payout(payout: Payout, *, by: User) -> Proposal:
         ProposalKind.PAYOUT,
         environment=payout.environment,
         subject=payout.pk,
-        after=payout.as_asked,
+        after=payout.terms,
         by=by,
     )
 
@@ -258,7 +258,7 @@ def approve_as_agreed(payout: Payout, proposal: Proposal) -> None:
         kind=ProposalKind.PAYOUT,
         environment=payout.environment,
         subject=str(payout.pk),
-        after=payout.as_asked,
+        after=payout.terms,
         status=ProposalStatus.DONE,
         proposed_by=proposal.proposed_by,
         proposed_at=proposal.proposed_at,
@@ -277,7 +277,7 @@ def _summary_of(proposal: Proposal) -> str:
 def _approve_as_agreed(proposal: Proposal, people: str) -> bool:
     payout = Payout.objects.select_for_update().get(pk=proposal.subject)
     is_held = payout.status == PayoutStatus.HELD
-    if proposal.after != payout.as_asked or not (is_held or _was_never_sent(payout)):
+    if proposal.after != payout.terms or not (is_held or _was_never_sent(payout)):
         return False
     if is_held:
         payout.next_attempt_at = timezone.now()
@@ -381,7 +381,7 @@ def _hold(payout: Payout, reason: HoldReason) -> None:
 
 
 def _was_never_sent(payout: Payout) -> bool:
-    """Whether its transfer is signed and was never sent: when that is void, a limit may ask for approvals again."""
+    """True if its transfer is signed and was never sent: when that is void, a limit may require approvals again."""
     return payout.status == PayoutStatus.SENDING and payout.transfer is not None and payout.transfer.sent_at is None
 
 

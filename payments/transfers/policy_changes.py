@@ -16,7 +16,7 @@ from payments.transfers.payouts import lock_policy
 
 
 def lets_more_leave(policy: PayoutPolicy, changes: Mapping[str, object]) -> dict[str, object]:
-    """Those of the changes that let more money leave than the policy does: a limit raised or gone."""
+    """Changes that let more money leave than the policy does: a limit raised or gone."""
     found: dict[str, object] = {}
     for name, value in changes.items():
         old = getattr(policy, name)

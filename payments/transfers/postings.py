@@ -26,7 +26,7 @@ def cold_account(network: str, asset: str) -> AccountRef:
 
 
 def moving_account(network: str, asset: str) -> AccountRef:
-    """What is to move from the hot to the cold wallet."""
+    """The account of coins that are to move from the hot to the cold wallet."""
     return AccountRef(network, asset, AccountKind.CHAIN_MOVING)
 
 
@@ -36,7 +36,7 @@ def gas_account(native: Asset) -> AccountRef:
 
 
 def token_fee_account(network: str, asset: str) -> AccountRef:
-    """What tokens kept of transfers, less what the recipients of payouts bore of it."""
+    """The account of token fees on transfers, less what the recipients of payouts bore of them."""
     return AccountRef(network, asset, AccountKind.FEE_TOKEN)
 
 
@@ -47,7 +47,7 @@ def fee_accounts(native: Asset) -> set[AccountRef]:
 
 
 def loss_account(network: str, asset: str) -> AccountRef:
-    """What the house bears."""
+    """The account of losses the house bears."""
     return AccountRef(network, asset, AccountKind.LOSS)
 
 
@@ -84,7 +84,7 @@ def payout_paid(payout: Payout, *, height: int) -> list[PostingDraft]:
 
 
 def gas_paid(transfer: Transfer, native: Asset, *, fee: int, held: int, height: int) -> PostingDraft:
-    """What a transaction in the block of that height cost, whether or not it moved anything.
+    """The network fee of a transaction in the block of that height, whether or not it moved anything.
 
     `held` is the gas balance in the ledger. A fee beyond it was paid from coins that the operator had put in without
     booking them: this books them as well.

@@ -1,4 +1,4 @@
-"""Every change of a transfer and a wallet, and of the payouts in it. Nothing here asks a network."""
+"""Changes of a transfer and a wallet, and of the payouts in it. Nothing here queries a network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ VOID_AFTER = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """The final block of a transfer, who said so, and what it cost in base units of the native coin."""
+    """The final block of a transfer, the providers that reported it, and its cost in base units of the native coin."""
 
     transaction_hash: str
     height: int
@@ -71,7 +71,7 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
 
     The caller holds the wallet. `payout_ids` are what it carries, in this order. The policy is checked again under its
     lock, where nobody else can use up what is left of a limit: a payout that exceeds one now is held. So is one whose
-    money is not reserved in the ledger, whatever its row says.
+    money is not reserved in the ledger, whatever its row has.
     """
     with transaction.atomic():
         policy = lock_policy(wallet.environment)
@@ -190,7 +190,7 @@ def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:
 
 
 def is_void(version: Envelope) -> bool:
-    """Whether this version, which was never sent, may not be sent any more, by the database's clock."""
+    """True if this version, which was never sent, may not be sent any more, by the database's clock."""
     now = database_now()
     ends_at = version.signed_at + VOID_AFTER
     return now >= (ends_at if version.valid_until is None else min(ends_at, version.valid_until))
@@ -211,7 +211,7 @@ def record_sent(transfer: Transfer, *, next_step_at: datetime, error: str = "") 
 
 
 def postpone_transfer(transfer: Transfer, *, until: datetime, error: str | None = None) -> None:
-    """Ask about it again at `until`."""
+    """Put off the next query about it until `until`."""
     changes: dict[str, object] = {"next_step_at": until}
     if error is not None:
         changes["last_error"] = error[:1000]
@@ -219,11 +219,11 @@ def postpone_transfer(transfer: Transfer, *, until: datetime, error: str | None 
 
 
 def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID, int]) -> Transfer:
-    """It is in a final block and the money moved: mark payouts as paid, and book them and the fee.
+    """Record that it is in a final block and the money moved: mark payouts as paid, and book them and the fee.
 
-    `arrived` is what each payout's recipient got, by the payout's key.
-    Raises InsufficientFunds, and changes nothing, when the ledger does not have the coins in the hot wallet yet, and
-    PostingConflict when one of the payouts is in the ledger as paid: somebody has changed its row.
+    `arrived` is what each payout's recipient got, by the payout's key. Raises InsufficientFunds, and changes nothing,
+    when the ledger does not have the coins in the hot wallet yet, and PostingConflict when one of the payouts is in the
+    ledger as paid: somebody has changed its row.
     """
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
@@ -242,7 +242,7 @@ def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID
 def record_failed(
     transfer: Transfer, mined: Mined, *, error: str, refused: Mapping[int, RecipientProblem] | None = None
 ) -> Transfer:
-    """It is in a final block and moved nothing.
+    """Record that it is in a final block and moved nothing.
 
     Payouts at the positions of `refused` leave it: those to accounts without a trustline wait for one, the others fail.
     The rest is sent together again. Where nobody is named, payouts that shared it are sent one by one next; a single
@@ -255,9 +255,9 @@ def record_failed(
         _post_with_fee(transfer, [], mined)
         places = dict(transfer.lines.values_list("payout_id", "place"))
         problems = {payout.pk: (refused or {}).get(places[payout.pk]) for payout in payouts}
-        is_told = any(problems.values())
+        is_named = any(problems.values())
         for payout in payouts:
-            if is_told:
+            if is_named:
                 _leave_or_go_on(payout, problems[payout.pk])
             else:
                 _try_alone(payout, was_alone=len(payouts) == 1, error=error)
@@ -267,7 +267,8 @@ def record_failed(
 
 
 def record_dead(transfer: Transfer, *, said_by: Iterable[str] | None = None) -> Transfer:
-    """It can never be in a block: its payouts may be signed again. `said_by` are the providers that said so."""
+    """Record that it can never be in a block: its payouts may be signed again. `said_by` are the providers that
+    reported so."""
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
         if not transfer.is_open:
@@ -304,9 +305,9 @@ def catch_up(wallet: Wallet, next_sequences: Mapping[str, int]) -> None:
 
 
 def thaw_wallet(wallet: Wallet, next_sequences: Mapping[str, int], *, thawed_by: str) -> None:
-    """Thaw a wallet: it signs again, from sequences of its channels that it has never signed for.
+    """Thaw a wallet: it signs again, from nonces of its channels that it has never signed for.
 
-    PayoutsToAttribute while nobody has said whose payouts of the network were that it has found.
+    PayoutsToAttribute while found payouts of the network are not attributed.
     """
     with transaction.atomic():
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
@@ -323,7 +324,7 @@ def thaw_wallet(wallet: Wallet, next_sequences: Mapping[str, int], *, thawed_by:
 
 
 def _leave_or_go_on(payout: Payout, problem: RecipientProblem | None) -> None:
-    """What becomes of a payout of a failed transfer, whose network told which payouts made it fail."""
+    """Handle a payout of a failed transfer, whose network named the payouts that made it fail."""
     if problem is None or problem == "no_trustline":
         ready_again(payout, at=timezone.now())
     if problem == "no_trustline":
@@ -333,7 +334,7 @@ def _leave_or_go_on(payout: Payout, problem: RecipientProblem | None) -> None:
 
 
 def _try_alone(payout: Payout, *, was_alone: bool, error: str) -> None:
-    """What becomes of a payout of a failed transfer, where nobody knows which payout made it fail."""
+    """Handle a payout of a failed transfer, where it is unknown which payout made it fail."""
     failures = _failures_alone(payout) + 1 if was_alone else 0
     if failures >= ATTEMPTS_MAX:
         message = f"The network refused the transfer{f': {error}' if error else ''}."
@@ -344,7 +345,7 @@ def _try_alone(payout: Payout, *, was_alone: bool, error: str) -> None:
 
 
 def _failures_alone(payout: Payout) -> int:
-    """How many transfers that carried this payout alone have failed before."""
+    """Number of failed transfers that carried this payout alone."""
     failed = Transfer.objects.filter(lines__payout=payout, status=TransferStatus.FAILED)
     return failed.alias(carried=Count("lines")).filter(carried=1).count()
 
@@ -397,14 +398,14 @@ def _hold_unreserved(wallet: Wallet, payouts: Sequence[Payout]) -> bool:
 
 
 def _note_unreserved(wallet: Wallet, payouts: Sequence[Payout]) -> list[Payout]:
-    """Those of the locked payouts whose account does not hold exactly their amount; noted on the locked wallet, of
-    which an alarm is made. One that was paid holds nothing: a row that says it waits again pays nobody twice."""
+    """The locked payouts whose account does not hold exactly their amount; noted on the locked wallet, of which an
+    alarm is made. One that was paid holds nothing: a row that is pending again by mistake pays nobody twice."""
     accounts = {payout.pk: postings.payout_account(payout.network, payout.asset, payout.pk) for payout in payouts}
     held = lock_accounts(accounts.values(), environment=wallet.environment)
     wrong = [payout for payout in payouts if held[accounts[payout.pk]] != int(payout.amount)]
     if wrong:
-        said = ", ".join(f"{each.reference} ({held[accounts[each.pk]]} of {int(each.amount)})" for each in wrong)
-        reason = f"Not signed: the ledger does not reserve what these payouts are to send, in base units: {said}."
+        amounts = ", ".join(f"{each.reference} ({held[accounts[each.pk]]} of {int(each.amount)})" for each in wrong)
+        reason = f"Not signed: the ledger does not reserve what these payouts are to send, in base units: {amounts}."
         note_not_signed(wallet, reason=reason, is_refused=True)
     return wrong
 

@@ -1,4 +1,4 @@
-"""What may still be spent: the coins of a hot wallet, the limits of the policy, and what may be locked up."""
+"""The spendable rest: coins of a hot wallet, limits of the policy, and native coins that may be locked up."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ TRANSFERS_PAID_FOR = 100
 
 
 class Purse:
-    """What the hot wallet can still spend: its coins in the ledger less what is on its way.
+    """The hot wallet's spendable coins: its coins in the ledger less what is on its way.
 
-    The ledger does not tell the hot wallets of a network apart. Where there were others before, the network is asked
-    what this one holds: coins that are still in another are not spent from it.
+    The ledger has one account for all hot wallets of a network. Where there were others before, the network is queried
+    for the balance of this one: coins that are still in another are not spent from it.
     """
 
     def __init__(self, wallet: Wallet, chain: Chain) -> None:
@@ -41,8 +41,8 @@ class Purse:
         return self._left[payout.asset] >= int(payout.amount)
 
     def why_short(self, payout: Payout) -> HoldReason | None:
-        """What must happen before it can pay this: a sweep, or people who send coins from the cold wallet. None when it
-        can pay it."""
+        """The reason it cannot pay this yet: it needs a sweep, or people who send coins from the cold wallet. None when
+        it can pay it."""
         if self.covers(payout):
             return None
         lacks, place = int(payout.amount) - self._left[payout.asset], (payout.network, payout.asset)
@@ -74,7 +74,7 @@ class Purse:
 
 
 class Lockable:
-    """The hot wallet's native coins that may be locked up for payouts that are set aside. Asks the network once."""
+    """The hot wallet's native coins that may be locked up for payouts that are set aside. Queries the network once."""
 
     def __init__(self, wallet: Wallet, chain: Chain) -> None:
         self._wallet, self._chain = wallet, chain
@@ -82,7 +82,7 @@ class Lockable:
         self._each = 0
 
     def take(self) -> bool:
-        """Whether there is enough for one more, which is then counted. Fees come first: without them nobody is paid."""
+        """Take the share of one more, if there is enough. Fees come first: without them nobody is paid."""
         if self._left is None:
             self._left = self._measure()
         if self._left < self._each:
@@ -102,10 +102,10 @@ class Lockable:
 
 
 class Allowance:
-    """What the limits still allow today. It holds until the commit only under the policy's lock."""
+    """The rest of today's limits. It holds until the commit only under the policy's lock."""
 
     def __init__(self, policy: PayoutPolicy, *, without: Collection[uuid.UUID] = ()) -> None:
-        """`without` are payouts that are on their way and are asked about again: they do not count twice."""
+        """`without` are payouts that are on their way and are checked again: they do not count twice."""
         self._limits = Limits(
             policy.approval_above,
             policy.transfer_limit,
@@ -152,7 +152,7 @@ class Allowance:
 
 
 def _stays_ours(payout: Payout) -> bool:
-    """Whether it goes to the cold wallet of the settings: limits are for what leaves us. The row is not believed."""
+    """True if it goes to the cold wallet of the settings: limits are for what leaves us. The row is not believed."""
     return payout.merchant_id is None and payout.recipient in _cold_wallets(payout.environment)
 
 
@@ -161,7 +161,7 @@ def _cold_wallets(environment: str) -> set[str]:
 
 
 def why_not_again(policy: PayoutPolicy, transfer: Transfer) -> HoldReason | None:
-    """Why what a transfer carries, which was signed and never sent, may not leave by the limits as they are now."""
+    """The reason a transfer that was signed and never sent may not leave by the limits as they are now."""
     payouts = list(transfer.payouts.filter(status=PayoutStatus.SENDING).order_by("pk"))
     allowance = Allowance(policy, without=[payout.pk for payout in payouts])
     for payout in payouts:

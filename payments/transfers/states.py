@@ -38,7 +38,7 @@ PAYOUT_MOVES = Transitions(
 
 
 class HoldReason(models.TextChoices):
-    """Why a payout is held."""
+    """Reasons a payout is held."""
 
     APPROVAL = "approval", "Above the amount that one person may send: two operators must approve it"
     OVER_LIMIT = "over_limit", "Above the limit of a single transfer"
@@ -59,7 +59,7 @@ class HoldReason(models.TextChoices):
 
 
 class MemoType(models.TextChoices):
-    """How a memo is written into an on-chain transaction: some recipients understand one of the two only."""
+    """Form of a memo in an on-chain transaction: some recipients understand one of the two only."""
 
     ID = "id", "A number (MEMO_ID)"
     TEXT = "text", "Text (MEMO_TEXT)"

@@ -16,7 +16,7 @@ from payments.transfers.models import Channel, Wallet
 from payments.transfers.states import OPEN_TRANSFERS
 
 STOPPED_FOR = timedelta(minutes=15)
-"""How long it is told that a signer has said it was stopped: some times as long as until it is asked again."""
+"""Time a signer's report of being stopped is shown: several times the time until the next request to it."""
 
 
 def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
@@ -46,7 +46,8 @@ def signing_channels(wallet: Wallet, chain: Chain) -> list[str]:
 
 
 def expected_sequences(wallet: Wallet, chain: Chain) -> dict[str, int]:
-    """What the network expects next of the wallet and of each channel that it uses or has used. Asks the network."""
+    """The next nonces that the network expects of the wallet and of each channel that it uses or has used. Queries the
+    network."""
     used = Channel.objects.filter(
         wallet__environment=wallet.environment, wallet__network=wallet.network, wallet__address=wallet.address
     ).order_by("pk")
@@ -61,7 +62,7 @@ def hold(wallet: Wallet) -> AbstractContextManager[bool]:
 
 
 def _stopped() -> Iterator[Listed]:
-    """Wallets whose signer has said when last asked that somebody stopped it."""
+    """Wallets whose signer has reported at the last request that somebody stopped it."""
     lately = Wallet.objects.filter(is_refused=True, not_signed_at__gte=timezone.now() - STOPPED_FOR)
     for wallet in lately.filter(not_signed_reason__startswith="The signer refuses (stopped)").order_by("pk"):
         who, how = "whoever has the machine of the signer", "There: manage.py signer --go-on."

@@ -1,1 +1,1 @@
-"""What the hot wallets and deposit addresses hold: sweeps into the wallets, and both compared with the ledger."""
+"""Hot wallets and deposit addresses: sweeps into the wallets, and both compared with the ledger."""

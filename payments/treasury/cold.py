@@ -14,8 +14,8 @@ BLOCKS_AT_A_TIME = 10_000
 
 
 def cold_wallet_of(environment: str, network: str, *, first_height: int | None = None) -> ColdWallet | None:
-    """The cold wallet of the settings; None where there is none. Asks the network when it is used for the first time:
-    what left it before is not ours to know. After a restore that was at `first_height` at the earliest."""
+    """The cold wallet of the settings; None where there is none. Queries the network when it is used for the first
+    time: earlier transfers are not ours to know. After a restore that was at `first_height` at the earliest."""
     chain = registry.chain(environment, network)
     if not (address := chain.cold_wallet()):
         return None
@@ -39,7 +39,8 @@ def cold_wallets(environment: str, network: str) -> list[ColdWallet]:
 
 
 def left(chain: Chain, wallet: ColdWallet, *, until: int) -> Iterator[tuple[int, list[OutgoingTransfer]]]:
-    """What has left a cold wallet since it was last read, some blocks at a time: the last of them, and what it was."""
+    """Outgoing transfers of a cold wallet since it was last read, some blocks at a time: the last of them, and the
+    transfers."""
     for first in range(wallet.read_to + 1, until + 1, BLOCKS_AT_A_TIME):
         last = min(until, first + BLOCKS_AT_A_TIME - 1)
         yield last, list(chain.outgoing(wallet.address, first_height=first, last_height=last))
@@ -48,7 +49,8 @@ def left(chain: Chain, wallet: ColdWallet, *, until: int) -> Iterator[tuple[int,
 def not_booked_yet(
     chain: Chain, wallets: Collection[ColdWallet], *, until: int
 ) -> Iterator[tuple[ColdWallet, OutgoingTransfer]]:
-    """What has left cold wallets up to a height and nobody has looked at yet: the money worker does within a minute."""
+    """Outgoing transfers of cold wallets up to a height that are not booked yet: the money worker does within a
+    minute."""
     for wallet in wallets:
         for _, moves in left(chain, wallet, until=until):
             known = ColdMove.objects.filter(
@@ -59,6 +61,6 @@ def not_booked_yet(
 
 
 def unknown_moves(environment: str, network: str) -> QuerySet[ColdMove]:
-    """What has left cold wallets, and nobody has said what it was."""
+    """Unexplained outgoing transfers of cold wallets."""
     moves = ColdMove.objects.filter(wallet__environment=environment, wallet__network=network)
     return moves.filter(kind=ColdMove.Kind.UNKNOWN).select_related("wallet").order_by("pk")

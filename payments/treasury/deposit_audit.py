@@ -49,11 +49,11 @@ class DepositAudit:
             ):
                 found = arrived.get((deposit.transaction_hash, deposit.ordinal))
                 if found is None or not _is_same(deposit, found):
-                    yield from self._ask_for(deposit)
+                    yield from self._look_for(deposit)
             if not self._snapshot.chain.profile.shares_account:  # on a shared one, the operator's coins arrive too
                 yield from self._unrecorded(arrived)
         for deposit in self._counted().exclude(height__range=(self._first, self._last)):
-            yield from self._ask_for(deposit)
+            yield from self._look_for(deposit)
 
     def _first_height(self) -> int:
         if self._since is not None:
@@ -78,8 +78,8 @@ class DepositAudit:
         counted = self._here.filter(status=DepositStatus.CREDITED).exclude(booked_to="")
         return counted if self._since is None else counted.filter(seen_at__gte=self._since)
 
-    def _ask_for(self, deposit: Deposit) -> Iterator[Finding]:
-        """Its height may be wrong and the rest right: only its hash says whether it is there."""
+    def _look_for(self, deposit: Deposit) -> Iterator[Finding]:
+        """Look for a deposit by its hash: its height may be wrong and the rest right."""
         found = self._snapshot.chain.find_transfers(deposit.transaction_hash)
         same = next((transfer for transfer in found if transfer.ordinal == deposit.ordinal), None)
         if same is not None and _is_same(deposit, same):
@@ -126,7 +126,7 @@ class DepositAudit:
             )
 
     def _unattributed_finding(self, transfer: IncomingTransfer) -> Finding:
-        """A transfer to an address that no scan watched then: the watcher is asked to read it after the run."""
+        """A transfer to an address that no scan watched then: its rescan is requested after the run."""
         self._unattributed.add(transfer.transaction_hash)
         return self._snapshot.finding(
             f"{self._snapshot.network}:{transfer.transaction_hash}:{transfer.ordinal} to {transfer.recipient}",
@@ -137,7 +137,7 @@ class DepositAudit:
         )
 
     def request_readings(self) -> None:
-        """Ask the watcher to read the transfers to unwatched addresses. Not inside the snapshot, which is read-only."""
+        """Request a rescan of the transfers to unwatched addresses. Not inside the snapshot, which is read-only."""
         network = self._snapshot.network
         ReadingRequest.store(self._snapshot.environment, [(network, named) for named in sorted(self._unattributed)])
 

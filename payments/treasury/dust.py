@@ -1,7 +1,7 @@
-"""Which deposit addresses are worth emptying at the fees of this moment. Pure.
+"""Deposit addresses worth emptying at the fees of this moment. Pure.
 
-A coin is worth about its peg, which is exact enough here; the native coin is worth what the operator has set.
-Values are in 10^-18 dollars.
+A coin is worth about its peg, which is exact enough here; the native coin is worth what the operator has set. Values
+are in 10^-18 dollars.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class WaitingAddress:
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """What emptying addresses costs, in the native coin and in dollars."""
+    """Cost of emptying addresses, in the native coin and in dollars."""
 
     costs: Costs
     native: Asset
     native_usd: Decimal
 
     def of(self, addresses: Sequence[WaitingAddress]) -> int:
-        """What one sweep of these addresses costs, in base units of the native coin."""
+        """Cost of one sweep of these addresses, in base units of the native coin."""
         new = sum(address.is_new for address in addresses)
         return self.costs.of_sweep(first_time=new, again=len(addresses) - new)
 
@@ -55,6 +55,6 @@ class Fees:
         return address.amount <= self.most_dust(asset, is_new=address.is_new)
 
     def are_paid_by(self, addresses: Sequence[WaitingAddress], asset: Asset) -> bool:
-        """Whether these addresses hold more than a sweep of them costs."""
+        """True if these addresses hold more than a sweep of them costs."""
         held = sum(address.amount for address in addresses)
         return usd_worth(asset.code, held, asset.decimals) > self.usd(self.of(addresses))

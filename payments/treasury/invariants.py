@@ -1,4 +1,4 @@
-"""What must always be true of the wallets: between the ledger, the sweeps and the networks."""
+"""Invariants of the wallets: between the ledger, the sweeps and the networks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Wallets:
-    """Wallets of ours, in the form that a chain adapter asks for."""
+    """Wallets of ours, in the form of a chain adapter's watch list."""
 
     ours: frozenset[str]
 
@@ -40,7 +40,7 @@ class _Wallets:
 def lost_sweeps(
     environment: str, chain: Chain, *, first_height: int, last_height: int, lost: Collection[str] = ()
 ) -> Iterator[list[IncomingTransfer]]:
-    """What on-chain transactions without a row of ours brought from deposit addresses to wallets of ours, by
+    """Transfers from deposit addresses to wallets of ours by on-chain transactions without a row of ours, by
     transaction, oldest first. Whoever had them sent: the coins are with us. `lost` are deposit addresses of payments
     that the database does not have."""
     if chain.profile.shares_account:
@@ -91,7 +91,7 @@ def numbers_of(addresses: Collection[str]) -> dict[str, int]:
 
 
 def gone_to_us(environment: str, chain: Chain, *, first_height: int, last_height: int) -> Mapping[tuple[str, str], int]:
-    """What such transactions took from deposit addresses, in base units by coin and address."""
+    """Amounts that such transactions took from deposit addresses, in base units by coin and address."""
     gone: defaultdict[tuple[str, str], int] = defaultdict(int)
     for moves in lost_sweeps(environment, chain, first_height=first_height, last_height=last_height):
         for each in moves:

@@ -120,7 +120,7 @@ class Sweep(models.Model):
 
 
 class SweptAddress(models.Model):
-    """What one sweep did at the deposit address of one payment, by its receipt.
+    """The result of one sweep at the deposit address of one payment, by its receipt.
 
     One that moved nothing there has passed the address over: its deposits are free for another sweep, and are tried
     again at `try_again_at`, which is empty once that is over.
@@ -151,7 +151,7 @@ class SweptAddress(models.Model):
 
     @property
     def amount(self) -> int:
-        """What waits there, by the query that asked for it (`waiting`); else what the sweep was signed for."""
+        """Amount waiting there, if the query has it (`waiting`); else the amount the sweep was signed for."""
         return int(vars(self).get("waiting", self.expected))
 
 

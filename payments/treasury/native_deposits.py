@@ -1,7 +1,7 @@
-"""Native coins at deposit addresses, where somebody sent ETH or POL instead of the token that the payment asked for.
+"""Native coins at deposit addresses, where somebody sent ETH or POL instead of the requested token.
 
 The network reports no event for them, so balances are read, a few addresses a minute. They count for no payment. When
-an operator asks for it, a sweep brings them to the hot wallet, where they pay fees; only then are they in the ledger.
+an operator requests it, a sweep brings them to the hot wallet, where they pay fees; only then are they in the ledger.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ logger = structlog.get_logger(__name__)
 
 ADDRESSES_AT_ONCE = 200
 ROUND = timedelta(hours=1)
-"""No round begins sooner after the one before: with few addresses most minutes ask nothing."""
+"""No round begins sooner after the one before: with few addresses most minutes send no query."""
 
 
 class NothingToBringIn(DomainError):
@@ -110,7 +110,7 @@ def _store(payment: Payment, network: str, units: int, height: int) -> None:
 
 
 def waiting(environment: str, network: str) -> QuerySet[NativeCoin]:
-    """What could be brought in: there, and on its way nowhere."""
+    """Native coins that could be swept: there, and in no sweep."""
     coins = NativeCoin.objects.filter(environment=environment, network=network, held__gt=0)
     return coins.filter(Q(sweep__isnull=True) | Q(sweep__booked_at__isnull=False)).order_by("-held", "pk")
 
@@ -123,7 +123,7 @@ def cost_of(chain: Chain, coins: Iterable[NativeCoin]) -> int:
 
 
 def worth_bringing_in(chain: Chain, coins: Iterable[NativeCoin]) -> list[NativeCoin]:
-    """Those that hold more than each adds to the cost of a sweep."""
+    """Coins that hold more than each adds to the cost of a sweep."""
     share = chain.costs().first_time
     return [coin for coin in coins if coin.held > share]
 
@@ -151,11 +151,11 @@ class _AskedNoMore(Exception):
     """Another process is sweeping one of these: nothing of this sweep is stored."""
 
 
-def sweep_asked(environment: str, network: str) -> Transfer | None:
-    """Sign a sweep of what operators have asked for."""
+def sweep_requested(environment: str, network: str) -> Transfer | None:
+    """Sign a sweep of the coins that operators have requested."""
     profile = registry.profile(environment, network)
-    asked = waiting(environment, network).filter(asked_at__isnull=False).select_related("payment")
-    found = list(asked[: profile.sweeps_per_transfer])
+    requested = waiting(environment, network).filter(asked_at__isnull=False).select_related("payment")
+    found = list(requested[: profile.sweeps_per_transfer])
     if not found:
         return None
     chain = registry.chain(environment, network)
@@ -189,22 +189,22 @@ def sweep_asked(environment: str, network: str) -> Transfer | None:
 
 
 def is_native(sweep: Sweep) -> bool:
-    """Whether a sweep moves native coins."""
+    """True if a sweep moves native coins."""
     return sweep.asset == NETWORKS[sweep.transfer.network].real.native.code
 
 
 def on_their_way(environment: str, network: str) -> int:
-    """What sweeps that are not booked yet may have brought to the hot wallet already."""
+    """Amount that sweeps which are not booked yet may have brought to the hot wallet already."""
     sweeps = Sweep.objects.filter(booked_at__isnull=True, asset=NETWORKS[network].real.native.code)
     here = sweeps.filter(transfer__environment=environment, transfer__network=network, cold_wallet=None)
     return int(here.aggregate(total=Sum("expected"))["total"] or 0)
 
 
 def book(sweep: Sweep) -> bool:
-    """Book what a sweep that has ended brought to the hot wallet: what each address lost in its block.
+    """Book the coins that a finished sweep brought to the hot wallet: the loss of each address in its block.
 
-    Coins that arrive at such an address in the same block cannot be told from them: the hot wallet then holds so much
-    more than the ledger, as when an operator puts coins in.
+    Coins that arrive at such an address in the same block cannot be distinguished from them: the hot wallet then holds
+    so much more than the ledger, as when an operator puts coins in.
     """
     transfer = sweep.transfer
     before, after = _around(transfer) if transfer.status == TransferStatus.FINAL else ({}, {})
@@ -229,7 +229,7 @@ def book(sweep: Sweep) -> bool:
 
 
 def _around(transfer: Transfer) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """What the addresses that a sweep emptied held before its block, and after it."""
+    """Balances of the addresses that a sweep emptied before its block, and after it."""
     if transfer.height is None:
         raise ValueError(f"{transfer} is final in no block")
     chain = registry.chain(transfer.environment, transfer.network)

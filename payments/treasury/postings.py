@@ -1,4 +1,4 @@
-"""What sweeps have brought to the hot wallet as ledger postings. Pure: builds drafts, writes nothing."""
+"""Ledger postings of sweeps to the hot wallet. Pure: builds drafts, writes nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sweep_final(sweep: Sweep) -> PostingDraft:
 
 
 def sweep_fee(sweep: Sweep, fee: int) -> PostingDraft:
-    """What the token kept of what a sweep took from deposit addresses: the operator bears that."""
+    """The token fee of a sweep from deposit addresses: the operator bears it."""
     transfer = sweep.transfer
     return PostingDraft(
         kind="token_fee_kept",
@@ -40,7 +40,8 @@ def sweep_fee(sweep: Sweep, fee: int) -> PostingDraft:
 
 
 def native_swept(sweep: Sweep, native: Asset) -> PostingDraft:
-    """A sweep has brought native coins to the hot wallet, where they pay fees, as an operator asked."""
+    """The posting of native coins that a sweep has brought to the hot wallet, where they pay fees, on an operator's
+    request."""
     transfer = sweep.transfer
     return PostingDraft(
         kind="native_swept",

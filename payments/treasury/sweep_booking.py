@@ -1,4 +1,4 @@
-"""What a sweep has really moved, from its receipt, address by address: booked, and what it left is free again."""
+"""Books the real moves of a sweep, from its receipt, address by address; what it left is free again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from payments.treasury.unrecorded_coins import book_surplus
 logger = structlog.get_logger(__name__)
 
 UNBOOKED_MAX = timedelta(minutes=10)
-"""How long a sweep that has ended may wait to be booked before operators are told."""
+"""Time a finished sweep may wait to be booked before an alarm."""
 
 
 class SweptElsewhere(DomainError):
@@ -55,7 +55,7 @@ def book_sweeps() -> int:
 
 
 def sweeps_not_booked(environments: Collection[str], network: str | None) -> QuerySet[Sweep]:
-    """Those that ended so long ago that they should be booked."""
+    """Finished sweeps whose booking is overdue."""
     here = Sweep.objects.filter(booked_at__isnull=True, transfer__environment__in=environments)
     if network is not None:
         here = here.filter(transfer__network=network)
@@ -77,7 +77,7 @@ def _book(sweep: Sweep) -> bool:
 
 
 def book_found(sweep: Sweep, moves: Sequence[IncomingTransfer], numbers: Mapping[str, int]) -> bool:
-    """Book a sweep of which everything is known that it brought; `numbers` are those of its addresses. Asks nobody."""
+    """Book a sweep whose moves are all known; `numbers` are those of its addresses. Sends no query."""
     place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
     cold = ColdWallet.objects.filter(**place, address=moves[0].recipient).first()
     outcomes: dict[int, SweptFrom] = {}
@@ -120,11 +120,11 @@ def _write_down(
     return True
 
 
-# --- what the network says, outside of any database transaction ---------------------------------------
+# --- queries to the network, outside of any database transaction -----------------------------------------
 
 
 def _read(sweep: Sweep) -> tuple[Sequence[SweptFrom], ColdWallet | None]:
-    """What it did at each address, nothing when it never was in a block; and the cold wallet it brought the coins to.
+    """The moves at each address, none when it never was in a block; and the cold wallet it brought the coins to.
 
     Whichever wallet of ours was the treasury in its block: that can change on the way. ChainUnavailable while its
     receipt is not shown, SweptElsewhere when the coins went to somebody else.
@@ -161,7 +161,7 @@ def _moves(sweep: Sweep) -> list[IncomingTransfer]:
 
 
 def _refusals(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> Mapping[int, Unsweepable]:
-    """Why nothing left the addresses that it passed over, as far as the network can say now."""
+    """The reasons nothing left the skipped addresses, as far as the network reports them now."""
     passed = [each.number for each in outcomes if not each.left]
     chain, asset = _place(sweep)
     return chain.why_unsweepable(asset, passed) if passed else {}
@@ -208,7 +208,7 @@ def _release(sweep: Sweep, passed: Sequence[SweptAddress] | None) -> None:
 
 
 def _follow_on(sweep: Sweep, passed: Sequence[SweptAddress], refused: Mapping[int, Unsweepable]) -> None:
-    """End what earlier sweeps left to be tried again at these addresses, and say when the ones passed over are."""
+    """End what earlier sweeps left to be tried again at these addresses, and schedule the skipped ones."""
     earlier = SweptAddress.objects.filter(
         payment__sequence__in=sweep.transfer.deposits,
         sweep__asset=sweep.asset,
@@ -229,7 +229,7 @@ def _fees(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> list[PostingDraft]:
 
 
 def _outcome(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
-    """What a sweep took and what it left, for the operator who asked for it."""
+    """The moves of a sweep and the addresses it skipped, for the operator who requested it."""
     if not lines:
         return "The sweep never came into a block: everything is where it was, and is swept again."
     taken = [line for line in lines if line.left]

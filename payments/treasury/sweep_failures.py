@@ -1,7 +1,7 @@
-"""Deposit addresses that a sweep passed over: when they are tried again, and how operators see them.
+"""Deposit addresses that a sweep skipped: when they are tried again, and how operators see them.
 
-An address is first tried without a fee: the network is asked whether the transfer would succeed now. Another sweep is
-signed only where it would.
+An address is first tried without a fee: the transfer is simulated on the network now. Another sweep is signed only
+where it would succeed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAMED_MAX = 20
 
 
 def pause_after(tries: int) -> timedelta:
-    """How long to wait after so many tries in a row that moved nothing."""
+    """Pause after so many tries in a row that moved nothing."""
     return min(FIRST_PAUSE * (1 << min(tries - 1, 16)), LONGEST_PAUSE)
 
 
@@ -75,14 +75,14 @@ def is_kept_back() -> Exists:
 
 
 def is_stopped(environment: str, network: str, code: str) -> bool:
-    """Whether this coin is stopped, or could not be moved from any address when that was last tried."""
+    """True if this coin is stopped, or could not be moved from any address when that was last tried."""
     if code in stops.stopped_coins(environment, network):
         return True
     return passed_over(environment, network).filter(sweep__asset=code, reason__in=OF_THE_WHOLE_COIN).exists()
 
 
 def look_again(environment: str, network: str, asset: Asset, *, at_once: bool) -> None:
-    """Ask whether what was passed over could be swept now; what could is free for the next sweep.
+    """Query whether the skipped addresses could be swept now; those that could are free for the next sweep.
 
     `at_once` does not wait until it is due.
     """
@@ -128,7 +128,8 @@ def _free(line: SweptAddress) -> None:
 
 
 def describe(line: SweptAddress) -> str:
-    """What is left where, and why: `40.00 USDC at 0x… of payment pay_…: the issuer has frozen the address`."""
+    """The coins left, their address and the reason: `40.00 USDC at 0x… of payment pay_…: the issuer has frozen the
+    address`."""
     transfer = line.sweep.transfer
     asset = registry.asset(transfer.environment, transfer.network, line.sweep.asset)
     said = f" (it says: {line.said})" if line.said else ""

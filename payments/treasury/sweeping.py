@@ -1,7 +1,7 @@
-"""Bringing deposits to the hot wallet, many at a time, on networks where each payment has an address of its own.
+"""Brings deposits to the hot wallet, many at a time, on networks where each payment has an address of its own.
 
-A sweep empties whole addresses: what it moves is what the chain says in the end, not what was expected. Dust, which
-costs more to move than it is worth, stays where it is until a payout waits for coins.
+A sweep empties whole addresses: it moves what the chain has in the end, not what was expected. Dust, which costs more
+to move than it is worth, stays where it is until a payout waits for coins.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from payments.treasury.dust import Fees, WaitingAddress
 from payments.treasury.models import Sweep, SweepRequest
 
 THERE = F("amount") - F("missing")
-"""What the network still holds of a deposit."""
+"""The part of a deposit that is still on the network."""
 
 
 class _TakenMeanwhile(Exception):
@@ -110,7 +110,8 @@ def request_sweep(*, environment: str, network: str, asset: str, requested_by: s
 def waiting_addresses(
     cursor: ScanCursor, code: str, *, holding: Q | None = None, most: int | None = None
 ) -> list[WaitingAddress]:
-    """Where this coin waits to be swept, the fullest first. `holding` is a condition on the `total` at an address."""
+    """Addresses where this coin waits to be swept, the fullest first. `holding` is a condition on the `total` at an
+    address."""
     rows = (
         _free(cursor, code)
         .order_by()
@@ -131,7 +132,7 @@ def waiting_addresses(
 
 
 def addresses_worth_sweeping(cursor: ScanCursor, asset: Asset, fees: Fees) -> list[WaitingAddress]:
-    """Those that are not dust, the fullest first. Dust gathers for years: it is passed over in the database."""
+    """Addresses above dust, the fullest first. Dust gathers for years: it is skipped in the database."""
     new, emptied = (fees.most_dust(asset, is_new=is_new) for is_new in (True, False))
     holding = Q(total__gt=new) | Q(total__gt=emptied, payment__deposit_count__gt=1)
     found = waiting_addresses(cursor, asset.code, holding=holding)
@@ -145,7 +146,7 @@ def all_that_waits(cursor: ScanCursor, code: str) -> tuple[int, int]:
 
 
 def fees_now(environment: str, network: str) -> Fees:
-    """What sweeping costs just now. Asks the network."""
+    """Present costs of sweeping. Queries the network."""
     return fees_at(registry.chain(environment, network).costs(), registry.profile(environment, network))
 
 
@@ -169,7 +170,7 @@ def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
 
 
 def _free(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
-    """Those of them at addresses that no sweep is emptying and, unless they are free again, that none passed over."""
+    """Deposits at addresses that no sweep is emptying and, unless they are free again, that none skipped."""
     on_its_way = Deposit.objects.filter(
         payment=OuterRef("payment"),
         network=OuterRef("network"),
@@ -218,7 +219,7 @@ def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) 
 
 
 def _swept_together(cursor: ScanCursor, chosen: Sequence[WaitingAddress]) -> list[WaitingAddress]:
-    """Those that one sweep can empty; NotSetUp when it would empty other addresses than payers were given."""
+    """Addresses that one sweep can empty; NotSetUp when it would empty other addresses than payers were given."""
     if not chosen:
         return []
     chain = registry.chain(cursor.environment, cursor.network)

@@ -1,4 +1,5 @@
-"""What a sweep took from deposit addresses beyond the deposits known there: into suspense, as nobody saw it arrive."""
+"""Coins a sweep took from deposit addresses beyond the deposits known there: into suspense, as nobody saw them
+arrive."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def book_surplus(sweep: Sweep, moved: Iterable[IncomingTransfer]) -> list[Postin
 
 
 def _surplus(sweep: Sweep, left: Mapping[str, int]) -> dict[str, int]:
-    """What left each address beyond its deposits, which are marked as swept with it."""
+    """The excess of each address beyond its deposits, which are marked as swept with it."""
     transfer, height = sweep.transfer, sweep.transfer.height or 0
     at_addresses = Deposit.objects.filter(
         environment=transfer.environment, network=transfer.network, asset=sweep.asset, recipient__in=left

@@ -19,7 +19,8 @@ WORDS: Mapping[UnusualKind, str] = {
 
 
 def of_the_last_day(snapshot: WalletSnapshot, height: int) -> list[UnusualChange]:
-    """Those of all hot wallets of a network in the day up to this height. ChainError when it does not answer."""
+    """Unusual changes of all hot wallets of a network in the day up to this height. ChainError when it does not
+    answer."""
     first = max(1, height - snapshot.blocks_of_a_day)
     return [
         change
@@ -32,15 +33,15 @@ def of_asset(changes: Iterable[UnusualChange], asset: Asset) -> list[UnusualChan
     return [each for each in changes if each.contract == asset.contract]
 
 
-def told(changes: Sequence[UnusualChange], asset: Asset) -> str:
+def in_words(changes: Sequence[UnusualChange], asset: Asset) -> str:
     """In words, the newest first, however many there are."""
     newest = sorted(changes, key=lambda each: -each.height)
     lines = [
         f"{format_crypto(abs(each.amount), asset.decimals)} {asset.code} {WORDS[each.kind]}, "
         f"block {each.height}, {each.transaction_hash}"
-        for each in newest[:_TOLD]
+        for each in newest[:_SHOWN]
     ]
-    return "; ".join(lines + [f"and {len(newest) - _TOLD} more"] * (len(newest) > _TOLD))
+    return "; ".join(lines + [f"and {len(newest) - _SHOWN} more"] * (len(newest) > _SHOWN))
 
 
-_TOLD = 3
+_SHOWN = 3

@@ -40,7 +40,7 @@ HOT_WALLET = (AccountKind.CHAIN_HOT, AccountKind.GAS)
 
 @dataclass(frozen=True, slots=True)
 class KnownDifference:
-    """Why the chain holds so much more than the ledger at a height, or so much less when negative."""
+    """The reason the chain holds so much more than the ledger at a height, or so much less when negative."""
 
     text: str
     amount: int
@@ -70,7 +70,7 @@ class WalletBalance:
 
     @property
     def unexplained(self) -> int:
-        """What the chain holds beyond all that is known; negative when coins are missing."""
+        """Coins on the chain beyond all that is known; negative when coins are missing."""
         difference = self.on_chain - self.expected
         if difference < 0:
             return min(0, difference + self.fees_in_flight)
@@ -192,22 +192,22 @@ def _unusual_changes(snapshot: WalletSnapshot, height: int) -> list[UnusualChang
 
 
 def _proposal(found: WalletBalance, unusual: Sequence[UnusualChange], known: str, command: str) -> str:
-    """What to do about coins that are missing or too many. A clawback is the issuer's doing: nobody has the key."""
-    said = f"; in the last day: {unusual_changes.told(unusual, found.asset)}" if unusual else ""
+    """The remedy for coins that are missing or too many. A clawback is the issuer's doing: nobody has the key."""
+    suffix = f"; in the last day: {unusual_changes.in_words(unusual, found.asset)}" if unusual else ""
     if found.unexplained > 0:
         if current_standstill() is not None:
-            return f"they may be merchants', swept since the backup: run manage.py resume_after_restore first{said}"
-        return f"if these are coins of yours: {command}{said}"
+            return f"they may be merchants', swept since the backup: run manage.py resume_after_restore first{suffix}"
+        return f"if these are coins of yours: {command}{suffix}"
     if found.is_cold:
-        return f"stop payouts; Admin → Cold moves says what has left it; in the ledger {found.booked:,}{known}{said}"
+        return f"stop payouts; Admin → Cold moves says what has left it; in the ledger {found.booked:,}{known}{suffix}"
     taken_back = -sum(each.amount for each in unusual if each.kind == "clawback")
     if taken_back >= -found.unexplained:
-        return f"ask the coin's issuer why it took them back; the wallet's key is not in other hands{said}{known}"
-    return f"stop payouts, and look for what left the wallet (I11); in the ledger {found.booked:,}{known}{said}"
+        return f"ask the coin's issuer why it took them back; the wallet's key is not in other hands{suffix}{known}"
+    return f"stop payouts, and look for what left the wallet (I11); in the ledger {found.booked:,}{known}{suffix}"
 
 
 def is_kept_in_ledger(found: WalletBalance) -> bool:
-    """Whether the ledger should have all of them. Of native coins it should once the operator has booked some: before,
+    """True if the ledger should have all of them. Of native coins it should once the operator has booked some: before,
     fees are paid from coins that were never booked."""
     if found.account.kind != AccountKind.GAS:
         return True
@@ -284,7 +284,8 @@ def _height(snapshot: WalletSnapshot, at_block: int | None) -> tuple[int, bool]:
         _require_heights(snapshot, at_block)
     if not snapshot.chain.profile.shares_account:
         return height, True
-    # Deposits arrive at this very wallet: only where they have been read can they be told from the operator's coins.
+    # Deposits arrive at this very wallet: only where they have been read can they be distinguished from the operator's
+    # coins.
     here = {"environment": snapshot.environment, "network": snapshot.network}
     cursor = ScanCursor.objects.filter(**here).first()
     if cursor is None:
@@ -338,7 +339,7 @@ def _differences_of_cold(
 
 
 def _booked_later(snapshot: WalletSnapshot, height: int, kinds: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """What the ledger has from blocks above the height, to be taken out."""
+    """Entries of the ledger from blocks above the height, to be taken out."""
     entries = Entry.objects.filter(_of_wallets(snapshot, kinds), height__gt=height)
     sums = entries.values_list("account__asset").annotate(Sum("amount"))
     for code, text, total in _sums(sums, "booked from later blocks"):
@@ -382,8 +383,8 @@ def _refills(
 
 
 def _unknown_refills(snapshot: WalletSnapshot, height: int) -> list[tuple[str, str, int]]:
-    """From cold wallets, and more than the ledger had there: once the operator has booked that, two people say that it
-    was a refill. In the hot wallet it is nobody's to book."""
+    """Refills from cold wallets beyond what the ledger had there: once the operator has booked that, two people agree
+    that it was a refill. In the hot wallet it is nobody's to book."""
     if snapshot.chain.profile.shares_account:
         return []
     here = {"wallet__environment": snapshot.environment, "wallet__network": snapshot.network}
@@ -427,7 +428,7 @@ def _not_booked_yet(snapshot: WalletSnapshot, height: int, ours: Collection[str]
 
 
 def _moved_by(chain: Chain, envelope: Envelope) -> tuple[IncomingTransfer, ...]:
-    """What one version of a transfer has moved, and what it has set aside for recipients to claim."""
+    """The moves of one version of a transfer, and the balances it has set aside for recipients to claim."""
     found = chain.find_transfers(envelope.transaction_hash)
     if envelope.transfer.lines.exclude(claimable_balance="").exists():
         found += chain.find_set_aside(envelope.transaction_hash)
@@ -435,7 +436,7 @@ def _moved_by(chain: Chain, envelope: Envelope) -> tuple[IncomingTransfer, ...]:
 
 
 def _deposits(snapshot: WalletSnapshot, height: int) -> Iterator[tuple[str, str, int]]:
-    """Where deposits arrive at the wallet itself: those not booked yet, and those booked that the network undid."""
+    """Deposits that arrive at the wallet itself: those not booked yet, and those booked that the network undid."""
     here = Deposit.objects.filter(environment=snapshot.environment, network=snapshot.network)
     waiting = here.filter(booked_to="", height__lte=height).exclude(status=DepositStatus.ORPHANED)
     yield from _sums(waiting.values_list("asset").annotate(Sum("amount")), "deposits seen and not booked yet")

@@ -87,7 +87,7 @@ STEPS_OF_NETWORKS: dict[str, list[str]] = {
     "payments.sweep": [
         "payments.tasks.check_set_up",
         "payments.treasury.sweeping.sweep_due",
-        "payments.treasury.native_deposits.sweep_asked",
+        "payments.treasury.native_deposits.sweep_requested",
     ],
     "payments.look_for_native_coin": ["payments.treasury.native_deposits.look_for_some"],
     "operations.measure_networks": ["payments.monitoring.tasks.measure_network"],
@@ -107,7 +107,7 @@ LAST_STEPS = {
 NEEDED = {
     "payments.tasks.check_set_up": {
         "payments.treasury.sweeping.sweep_due",
-        "payments.treasury.native_deposits.sweep_asked",
+        "payments.treasury.native_deposits.sweep_requested",
     }
 }
 """Steps without which others of the same network are not done."""

@@ -1,1 +1,1 @@
-"""What networks show of the hot wallets beside what the ledger has."""
+"""Outgoing transfers of the hot wallets on the networks, compared with the ledger."""

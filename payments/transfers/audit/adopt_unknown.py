@@ -51,7 +51,7 @@ class Unknown:
     payout: Payout | None
     is_final: bool
     is_ours: bool = False
-    """It went to another hot wallet of ours, so that the coins are still there."""
+    """True if it went to another hot wallet of ours, so that the coins are still there."""
 
     @property
     def is_known(self) -> bool:
@@ -84,7 +84,7 @@ class StartUnknown(DomainError):
 
 
 def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list[Unknown]:
-    """What has left the wallet since a block: by default the last that the ledger has a transfer in.
+    """Transfers that have left the wallet since a block: by default the last that the ledger has a transfer in.
 
     StartUnknown when the ledger has none, and the network has too many blocks to be read from its first one.
     """
@@ -120,7 +120,7 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
 
 
 def is_version(wallet: Wallet, parts: Sequence[Unknown]) -> bool:
-    """Whether a transfer on its way has the sequence of an on-chain transaction and pays the same: its fee was raised
+    """True if a transfer on its way has the nonce of an on-chain transaction and pays the same: its fee was raised
     after the backup. Our rows then get this version of it, which is followed to its end as any other."""
     sent, profile = parts[0].sent, registry.profile(wallet.environment, wallet.network)
     if sent.sequence is None:
@@ -192,8 +192,8 @@ def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
 
 
 def found_as(wallet: Wallet, each: Unknown) -> Unknown:
-    """What has paid no payout that waits, with a payout of its own that nobody is known to have asked for. NotAPayout
-    of another coin, and of what not its recipient alone may claim."""
+    """The transaction with a found payout of its own, where it has paid no pending payout. NotAPayout for another coin,
+    and for coins that others than their recipient may claim."""
     if each.is_known:
         return each
     if each.asset is None or each.sent.is_conditional:
@@ -268,7 +268,7 @@ def propose_thaw(frozen: Stop, unknown: Sequence[Unknown], *, since_block: int |
 
 
 def _nothing_unexplained(frozen: Stop) -> Mapping[str, object]:
-    """What is agreed to of a wallet, if all that it has sent is in the ledger: otherwise it might be paid again."""
+    """The terms of a wallet's thaw, if all that it has sent is in the ledger: otherwise it might be paid again."""
     after: dict[str, object] = {"unexplained": [], "since_block": None}
     if lacking := _look(frozen, after)[2]:
         raise NotInLedger(

@@ -70,7 +70,7 @@ class Comparison:
     # What the network shows
 
     def _windows(self) -> Iterator[dict[str, Moves]]:
-        """What left the wallet by transaction hash, some blocks at a time."""
+        """Outgoing moves of the wallet by transaction hash, some blocks at a time."""
         last = self._snapshot.finalized_height
         for first in range(self._first_height(), last + 1, BLOCKS_AT_A_TIME):
             moves: defaultdict[str, Moves] = defaultdict(Counter)
@@ -87,7 +87,7 @@ class Comparison:
             yield moves
 
     def _first_height(self) -> int:
-        """The first height to read: a day before the wallet was first used, or the time that was asked for."""
+        """The first height to read: a day before the wallet was first used, or the requested time."""
         if self._since is not None:
             return self._snapshot.height_before(self._since)
         used_at = self._ours().aggregate(first=Min("height"))["first"]
@@ -154,7 +154,7 @@ class Comparison:
         )
 
     def _wanted(self, transfers: Iterable[uuid.UUID]) -> defaultdict[uuid.UUID, Moves]:
-        """What transfers were signed for."""
+        """The moves that transfers were signed for."""
         wanted: defaultdict[uuid.UUID, Moves] = defaultdict(Counter)
         for line in TransferLine.objects.filter(transfer__in=list(transfers)).select_related("payout"):
             payout = line.payout
@@ -164,7 +164,7 @@ class Comparison:
         return wanted
 
     def _is_explained(self, transfer: Transfer, expected: Moves, moved: Moves) -> bool:
-        """Whether the expected amounts moved, or amounts less what tokens kept, as in the rows."""
+        """True if the expected amounts moved, or amounts less what tokens kept, as in the rows."""
         missing, extra = expected - moved, moved - expected
         if not missing:
             return not extra
@@ -174,7 +174,7 @@ class Comparison:
         return transfer.is_open or (bool(arrived) and arrived <= extra)
 
     def _moves(self, payouts: Iterable[Payout]) -> Moves:
-        """What arrived of these payouts, by the rows."""
+        """The moves of these payouts' arrived amounts, by the rows."""
         profile = self._snapshot.chain.profile
         return Counter(
             Move(each.asset, int(each.amount) - each.token_fee, *as_shown(profile, each.recipient, each.memo))

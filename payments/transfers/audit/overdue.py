@@ -13,7 +13,7 @@ from payments.transfers.models import Transfer
 from payments.transfers.states import OPEN_TRANSFERS
 
 FINAL_ELSEWHERE = timedelta(hours=1)
-"""How long a network takes until a block is final that is not known any more."""
+"""Time until a block is final on a network that is not known any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class LateTransfer:
         return f"{self.transfer.status} since {self.since:%Y-%m-%d %H:%M:%S}"
 
     @property
-    def said(self) -> str:
+    def last_error_words(self) -> str:
         """The last error of the network."""
         return self.transfer.last_error or "nothing"
 

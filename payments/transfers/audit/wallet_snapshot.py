@@ -1,4 +1,4 @@
-"""What the networks show of the hot wallets, read before the ledger is.
+"""Snapshot of the hot wallets on the networks, read before the ledger is.
 
 In this order, all that a network shows has been signed, and stored, before the rows are read: no transfer of ours can
 look like somebody else's.

@@ -1,4 +1,4 @@
-"""What arrived of payouts, by the receipt of their on-chain transaction. A token may keep a part.
+"""Arrived amounts of payouts, by the receipt of their on-chain transaction. A token may keep a part.
 
 What is set aside for a recipient as a claimable balance counts as arrived: it has left the hot wallet for good.
 """
@@ -34,7 +34,7 @@ def arrived_by(chain: Chain, transfer: Transfer, transaction_hash: str) -> dict[
 def divided(
     profile: NetworkProfile, payouts: Sequence[Payout], moves: Iterable[IncomingTransfer]
 ) -> dict[uuid.UUID, int]:
-    """What each payout's recipient got: one recipient's moves are assigned to its payouts in order."""
+    """Amount each payout's recipient got: one recipient's moves are assigned to its payouts in order."""
     sent: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for move in moves:
         sent[move.contract, move.recipient, move.memo or ""].append(move.amount)

@@ -96,8 +96,8 @@ def sign_sweep(
     """Sign a sweep of an asset from the deposit addresses of these numbers. The next round sends it.
 
     `record` writes, in the same database transaction, what is swept. Returns None when nothing can be signed now, for
-    example while payouts are due. The wallet is not locked while the network is asked, however long that takes: if a
-    payout is signed meanwhile, the sweep is discarded.
+    example while payouts are due. The wallet is not locked during the queries to the network, however long they take:
+    if a payout is signed meanwhile, the sweep is discarded.
     """
     chain = registry.chain(environment, network)
     wallet = wallet_of(environment, network, chain)

@@ -1,4 +1,4 @@
-"""Which sequence to sign for next: of the wallet itself, or of an account that lends its own, a channel.
+"""The next nonce to sign for: of the wallet itself, or of an account that lends its own, a channel.
 
 A channel is called by its address; the empty name means the wallet itself.
 """
@@ -44,10 +44,10 @@ class Sequences:
         self._has_looked = False
 
     def next(self, channel: str) -> int | None:
-        """The sequence to sign for next, or None while the wallet is frozen, until an operator has looked.
+        """The nonce to sign for next, or None while the wallet is frozen, until an operator has looked.
 
-        The network is asked before the rows are read: all that it has seen of ours is in them by then. It is asked
-        about every channel first: what a restored database has lost may have been sent by any of them.
+        The network is queried before the rows are read: all that it has seen of ours is in them by then. Every channel
+        is queried first: what a restored database has lost may have been sent by any of them.
         """
         every = expected_sequences(self._wallet, self._chain) if not self._has_looked else {}
         expected = every if channel in every else {channel: self._chain.next_sequence(self._wallet.account_of(channel))}
@@ -62,7 +62,7 @@ class Sequences:
 
 
 def is_known(wallet: Wallet, chain: Chain, channel: str, expected: int) -> bool:
-    """Whether all that the network has seen is in the rows, or only prepared the account; else the wallet is frozen."""
+    """True if all that the network has seen is in the rows, or only prepared the account; else the wallet is frozen."""
     known, account = known_sequence(wallet, channel), wallet.account_of(channel)
     if expected <= known:
         return True

@@ -1,4 +1,4 @@
-"""What the chain's statuses of all versions of one transfer amount to. Pure; only the chain decides.
+"""The outcome of one transfer by the chain's statuses of all of its versions. Pure; only the chain decides.
 
 A transfer has one sequence of its wallet and any number of signed versions, of which at most one is ever mined. It has
 ended only when a final block proves that; otherwise any version may still be mined.
@@ -40,7 +40,7 @@ class OutcomeKind(Enum):
 class Outcome:
     kind: OutcomeKind
     version: int | None = None
-    """Which of the versions is in a block."""
+    """The version that is in a block."""
 
 
 def outcome_of(statuses: Sequence[TransactionStatus]) -> Outcome:

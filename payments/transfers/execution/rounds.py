@@ -50,7 +50,7 @@ from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, 
 logger = structlog.get_logger(__name__)
 
 SWEEPS_OPEN_MAX = 4
-"""How many transfers on their way may be sweeps: the rest is for payouts only."""
+"""Number of transfers on their way that may be sweeps: the rest is for payouts only."""
 
 ROUND_MAX = timedelta(seconds=20)
 """After so long a round begins nothing more, once it has done something of each kind. What is left stays due for the
@@ -60,14 +60,14 @@ SILENCES_MAX = 3
 """After so many unanswered transfers and payouts of a round, the network counts as unavailable."""
 
 TROUBLE_PAUSE = timedelta(seconds=15)
-"""How long a transfer or payout that failed is put off: the others come first."""
+"""Pause of a transfer or payout that failed: the others come first."""
 
 PAYOUTS_PER_ROUND = 500
 """Payouts that a round looks at; more where more than that may leave at once."""
 
 STEP_MIN, STEP_MAX = timedelta(seconds=1), timedelta(seconds=30)
 REPLACE_AFTER_BLOCKS = 5
-"""A version that waits for more blocks than that, and longer than the network's data say, is replaced."""
+"""A version that waits for more blocks than that, and longer than the network's profile has, is replaced."""
 
 VERSIONS_MAX = 10
 LIQUIDITY_PAUSE = timedelta(seconds=5)
@@ -124,12 +124,12 @@ class Round:
 
     @property
     def may_send(self) -> bool:
-        """Whether anything may leave now: checked again each time, since an operator may stop it within a round."""
+        """True if anything may leave now: checked again each time, since an operator may stop it within a round."""
         return stops.may_leave(self._wallet.environment, self._wallet.network)
 
     @property
     def may_sweep(self) -> bool:
-        """Whether a sweep may be signed: not while payouts are due, and not with the capacity kept for them."""
+        """True if a sweep may be signed: not while payouts are due, and not with the capacity kept for them."""
         sweeps = self._open().filter(purpose=TransferPurpose.SWEEP).count()
         has_capacity = bool(self._free()) and sweeps < SWEEPS_OPEN_MAX
         return has_capacity and self.may_send and not goes_first(self._wallet.environment, self._wallet.network)
@@ -143,7 +143,7 @@ class Round:
         return Transfer.objects.filter(wallet=self._wallet, status__in=OPEN_TRANSFERS).order_by("sequence")
 
     def _follow(self) -> bool:
-        """Ask what became of transfers that were sent, and record what is proved."""
+        """Query the status of sent transfers, and record what is proved."""
         moved = False
         ended = Envelope.objects.filter(transfer=OuterRef("pk"), valid_until__lte=Now())
         due = self._open().filter(Q(sent_at__isnull=False) | Exists(ended), next_step_at__lte=timezone.now())
@@ -302,7 +302,7 @@ class Round:
     def _allowed(self, due: Sequence[Payout]) -> list[Payout]:
         """Payouts that no limit holds, that the hot wallet can pay, and that the network would not refuse.
 
-        The network is asked only about as many as may leave now: hundreds may be waiting.
+        The network is queried only about as many as may leave now: hundreds may be waiting.
         """
         allowed: list[Payout] = []
         later: list[Payout] = []
@@ -310,9 +310,9 @@ class Round:
         purse = Purse(self._wallet, self._chain)
         allowance = Allowance(policy_of(self._wallet.environment))
         stopped = stops.stopped_coins(self._wallet.environment, self._wallet.network)
-        asked = 0
+        checked = 0
         for payout in due:
-            if asked and self._has_used(ROUND_MAX * 3 / 4):
+            if checked and self._has_used(ROUND_MAX * 3 / 4):
                 break
             reason = HoldReason.STOPPED if payout.asset in stopped else None
             reason = reason or allowance.why_held(payout) or purse.why_short(payout)
@@ -321,7 +321,7 @@ class Round:
                 hold_payout(payout.pk, reason, until=timezone.now() + pause)
                 continue
             is_turn = len(allowed) < room
-            asked += is_turn
+            checked += is_turn
             if is_turn and not self._is_payable(payout):
                 continue
             allowance.take(payout)
@@ -331,7 +331,7 @@ class Round:
         return allowed
 
     def _is_payable(self, payout: Payout) -> bool:
-        """Whether the network would accept it now. One that it refuses for good fails, one that the recipient's account
+        """True if the network would accept it now. One that it refuses for good fails, one that the recipient's account
         cannot hold yet waits."""
         with self._apart(partial(self._put_off_payouts, [payout]), payout=str(payout)):
             try:
@@ -346,7 +346,7 @@ class Round:
         return False
 
     def _sets_aside(self, payout: Payout, *, may_be: bool) -> bool:
-        """Whether a payout that waits for a trustline becomes a claimable balance now; else it is held."""
+        """True if a payout that waits for a trustline becomes a claimable balance now; else it is held."""
         has_waited = payout.set_aside_at is not None and payout.set_aside_at <= timezone.now()
         if may_be and has_waited and self._lockable.take():
             self._set_aside.add(payout.pk)
@@ -378,16 +378,18 @@ class Round:
         return is_any_sent
 
     def _is_sendable(self, transfer: Transfer) -> bool:
-        """Whether a transfer that was never sent may be. Bytes that are void are signed anew, for the same sequence and
-        under the limits of now; where transfers expire, what has expired is followed to its end instead."""
+        """True if a transfer that was never sent may be. Bytes that are void are signed anew, for the same nonce and
+        under the limits of now; where transfers expire, an expired one is followed to its end instead."""
         versions = list(transfer.envelopes.all())
         if not services.is_void(versions[-1]):
             return True
         if self._chain.profile.transfers_expire or (transfer.next_step_at or self._began_at) > timezone.now():
             return False
         if self._is_replaced:
-            said = "Signed by a hot wallet of before, never sent, and void: only the key of that wallet signs it anew."
-            services.postpone_transfer(transfer, until=timezone.now() + HELD_FOR, error=said)
+            problem = (
+                "Signed by a hot wallet of before, never sent, and void: only the key of that wallet signs it anew."
+            )
+            services.postpone_transfer(transfer, until=timezone.now() + HELD_FOR, error=problem)
             return False
         reason = why_not_again(policy_of(self._wallet.environment), transfer)
         try:
@@ -397,8 +399,8 @@ class Round:
             self._note(error)
             services.postpone_transfer(transfer, until=timezone.now() + FEES_PAUSE, error=str(error))
             return False
-        said = f"Signed and never sent, and void by now; not signed again: {reason.label if reason else 'stopped'}."
-        services.postpone_transfer(transfer, until=timezone.now() + HELD_FOR, error=said)
+        problem = f"Signed and never sent, and void by now; not signed again: {reason.label if reason else 'stopped'}."
+        services.postpone_transfer(transfer, until=timezone.now() + HELD_FOR, error=problem)
         return False
 
     def _broadcast(self, transfer: Transfer) -> None:
@@ -419,14 +421,14 @@ class Round:
     # Helpers
 
     def _has_used(self, time: timedelta) -> bool:
-        """Whether the round has lasted so long already."""
+        """True if the round has lasted so long already."""
         return self._clock() - self._began_at >= time
 
     @contextmanager
     def _apart(self, put_off: Callable[[Exception], None], **what: object) -> Iterator[None]:
         """Contain a failure of one transfer or payout: it is put off, and the others go on.
 
-        ChainUnavailable passes once too many were unanswered, FeesAboveCap and what a signer says always.
+        ChainUnavailable passes once too many were unanswered, FeesAboveCap and the errors of a signer always.
         """
         try:
             yield
@@ -443,8 +445,8 @@ class Round:
             put_off(error)
 
     def _put_off_transfer(self, transfer: Transfer, error: Exception) -> None:
-        said = f"{type(error).__name__}: {error}"
-        services.postpone_transfer(transfer, until=timezone.now() + TROUBLE_PAUSE, error=said)
+        problem = f"{type(error).__name__}: {error}"
+        services.postpone_transfer(transfer, until=timezone.now() + TROUBLE_PAUSE, error=problem)
 
     def _put_off_payouts(self, payouts: Sequence[Payout], error: Exception) -> None:
         keys, until = [payout.pk for payout in payouts], timezone.now() + TROUBLE_PAUSE
@@ -498,7 +500,7 @@ class Round:
 
 
 def _memo_of(payout: Payout) -> tuple[str, str]:
-    """What all payouts of one transfer have in common."""
+    """The part that all payouts of one transfer have in common."""
     return payout.memo, payout.memo_type
 
 

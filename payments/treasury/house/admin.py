@@ -38,7 +38,7 @@ PROPOSALS = "admin:four_eyes_proposal_changelist"
 
 @admin.register(Withdrawal)
 class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
-    """What the house has, what of it has left; adding one proposes it."""
+    """House balances and withdrawals. "Add" creates a proposal."""
 
     list_display = (
         "public_id",
@@ -154,7 +154,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         return TemplateResponse(request, "admin/house/by_hand.html", context)
 
     def _is_explained(self, request: HttpRequest, form: ByHandForm) -> bool:
-        """Whether the booking that the form asks for is proposed, or done; the form says why not."""
+        """Propose the booking of the form, or agree to it; False, with the reason in the form, if it is refused."""
         given = form.cleaned_data
         environment, _, network = given["place"].partition(":")
         try:
@@ -176,7 +176,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         return True
 
     def _proposed(self, request: HttpRequest, form: WithdrawalForm) -> bool:
-        """Whether the withdrawal that the form asks for is proposed, or done; the form says why not."""
+        """Propose the withdrawal of the form, or agree to it; False, with the reason in the form, if it is refused."""
         given = form.cleaned_data
         try:
             proposal = propose_withdrawal(
@@ -290,7 +290,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
 
 
 def _balances() -> list[dict[str, Any]]:
-    """What the house has, for the pages: each coin with its accounts, which lead to their entries in the ledger."""
+    """House balances for the pages: each coin with its accounts, which lead to their entries in the ledger."""
     found = [balance for environment in Environment.values for balance in house_balances(environment)]
     accounts = Account.objects.filter(owner="", kind__in=[kind for each in found for kind in each.accounts])
     keys = {

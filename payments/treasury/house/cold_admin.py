@@ -29,7 +29,7 @@ WALLETS = "admin:payments_coldwallet_changelist"
 
 @admin.register(ColdWallet)
 class ColdWalletAdmin(ReadOnly, admin.ModelAdmin[ColdWallet]):
-    """What hot and cold wallets hold beside what they should; adding proposes a skim."""
+    """Balances of hot and cold wallets beside their targets; adding proposes a skim."""
 
     list_display = ("address", "environment", "network", "first_height", "read_to")
     list_filter = ("environment", "network")
@@ -83,7 +83,7 @@ class ColdWalletAdmin(ReadOnly, admin.ModelAdmin[ColdWallet]):
 
 @admin.register(ColdMove)
 class ColdMoveAdmin(ReadOnly, LongList, admin.ModelAdmin[ColdMove]):
-    """What has left cold wallets."""
+    """Outgoing transfers of cold wallets."""
 
     list_display = ("coins", "kind", "wallet", "recipient", "transaction_hash", "height", "seen_at", "note")
     list_filter = ("wallet__environment", "wallet__network", "asset", "kind")
@@ -122,7 +122,7 @@ class ColdMoveAdmin(ReadOnly, LongList, admin.ModelAdmin[ColdMove]):
 
 
 def _is_proposed(page: admin.ModelAdmin[Any], request: HttpRequest, form: Form, proposed: Any) -> bool:
-    """Whether what the form asks for is proposed, or done; the form says why not."""
+    """Make the proposal of the form; False, with the reason in the form, if it is refused."""
     try:
         proposal = proposed()
     except ChainError as error:

@@ -1,4 +1,4 @@
-"""What operators fill in to withdraw."""
+"""Forms of operators for the house's money."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WithdrawalForm(forms.Form):
 
 
 class ByHandForm(forms.Form):
-    """What an operator says of a transfer that somebody sent by hand."""
+    """An operator's description of a transfer that somebody sent by hand."""
 
     place = forms.ChoiceField(choices=(), label="Network")
     transaction_hash = forms.CharField(
@@ -90,7 +90,7 @@ class ByHandForm(forms.Form):
 
 
 class FundingForm(forms.Form):
-    """What an operator says of coins that the house puts in."""
+    """An operator's description of coins that the house puts in."""
 
     place = forms.ChoiceField(choices=(), label="Coin")
     amount = AmountField(max_digits=60, decimal_places=18, min_value=Decimal(0), help_text="In whole coins.")
@@ -124,7 +124,7 @@ class FundingForm(forms.Form):
 
 
 class SkimForm(FundingForm):
-    """What an operator says of coins that leave for the cold wallet."""
+    """An operator's description of coins that leave for the cold wallet."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -136,7 +136,7 @@ class SkimForm(FundingForm):
 
 
 class ColdMoveForm(forms.Form):
-    """What an operator says of coins that left a cold wallet."""
+    """An operator's description of coins that left a cold wallet."""
 
     move = forms.ModelChoiceField(ColdMove.objects.none(), label="What left")
     what = forms.ChoiceField(

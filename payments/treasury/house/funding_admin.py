@@ -23,7 +23,7 @@ from payments.treasury.house.models import Funding
 
 @admin.register(Funding)
 class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
-    """What the house has put in or is about to; adding one proposes it."""
+    """Fundings by the house, booked or expected; adding one proposes it."""
 
     list_display = (
         "coins",

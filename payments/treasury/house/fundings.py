@@ -1,8 +1,8 @@
-"""What the house puts into a hot wallet: two people say so, and it is booked as soon as it is seen there.
+"""Funding of a hot wallet by the house: two people agree to it, and it is booked as soon as it is seen there.
 
 Whether the coins have been sent already or are yet to come makes no difference: what a wallet holds beyond the ledger
 is compared at final blocks, and booked by the same function as `manage.py book_treasury`. Where deposits arrive at the
-hot wallet itself, the coins are told from deposits by a memo of their own.
+hot wallet itself, a memo of their own distinguishes the coins from deposits.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def cancel_funding(funding: Funding, *, by: User) -> Funding:
 
 
 def book_fundings() -> int:
-    """Book what is expected and has been seen, the oldest first; returns how many. Asks networks only while something
-    is expected there."""
+    """Book expected fundings that have been seen, the oldest first; returns how many. Queries networks only while
+    something is expected there."""
     done = 0
     for funding in Funding.objects.filter(status=FundingStatus.EXPECTED).order_by("pk"):
         with contained("funding not booked", expected=(ChainError, CouldNotCheck, NotResumed), funding=str(funding)):

@@ -1,4 +1,4 @@
-"""What the house has of its own: of each coin of each network, what its accounts come to, less what is owed to it.
+"""The house's own balance: of each coin of each network, the sum of its accounts, less what is owed to it.
 
 Coins = what is owed to others + the house's own, as the ledger sums to zero. So the house's own is what its accounts
 come to; what merchants owe, and missing coins that nobody has decided about, are no coins and are left out.
@@ -31,23 +31,23 @@ class HouseBalance:
     asset: str
     decimals: int
     is_native: bool
-    """It pays network fees, and cannot be withdrawn."""
+    """True if it pays network fees, and cannot be withdrawn."""
     accounts: Mapping[str, int]
     receivable: int
-    """What merchants owe of it."""
+    """Debts of merchants in it."""
     missing: int
-    """What is missing on the network, until somebody has decided who bears it."""
+    """Coins missing on the network, until it is decided who bears it."""
     coins: int
-    """What is held of it, whoever's it is."""
+    """Coins that are held, whoever's they are."""
 
     @property
     def total(self) -> int:
-        """What its accounts come to."""
+        """Sum of its accounts."""
         return -sum(AccountKind(kind).rules.side.value * amount for kind, amount in self.accounts.items())
 
     @property
     def own(self) -> int:
-        """What the house has in coins; below zero where it lacks some that it owes."""
+        """The house's own coins; below zero where it lacks some that it owes."""
         return self.total - self.receivable - self.missing
 
     @property
@@ -56,16 +56,16 @@ class HouseBalance:
 
     @property
     def stock(self) -> int:
-        """What conversions are paid out of."""
+        """The stock that conversions are paid out of."""
         return self.accounts.get(AccountKind.TREASURY, 0)
 
     @property
     def owed(self) -> int:
-        """What is somebody else's."""
+        """The part that belongs to others."""
         return self.coins + self.receivable - self.total
 
     def of_stock(self, amount: int) -> int:
-        """How much of a withdrawal comes out of the stock: what was earned goes first."""
+        """Part of a withdrawal that comes out of the stock: what was earned goes first."""
         return amount - min(amount, max(0, self.own - self.stock))
 
     def shown(self, units: int) -> str:

@@ -1,4 +1,4 @@
-"""What somebody sent from a hot wallet without Ballast: two people say what it was, and it is booked for ever.
+"""Transfers sent from a hot wallet without Ballast: two people agree on what each was, and it is booked for ever.
 
 thaw_wallet or a resume has taken it over, as a transfer with found payouts: its sequence, its coins and its fee are
 known from then on. Here the payouts get a withdrawal of the house, or whose they were.
@@ -55,9 +55,9 @@ class SentByHand:
 
 
 def find_sent(environment: str, network: str, transaction_hash: str, *, payout: str = "") -> SentByHand:
-    """The found payouts of an on-chain transaction that nobody has said the owner of; or the one of this reference.
+    """The found payouts of an on-chain transaction that are not attributed; or the one of this reference.
 
-    NotSentByHand says why there is nothing to book.
+    NotSentByHand has the reason there is nothing to book.
     """
     seen = registry.chain(environment, network).find_transaction(transaction_hash.strip())
     if seen is None or seen.height is None:
@@ -127,7 +127,7 @@ def _asset(wallet: Wallet, move: Mapping[str, Any]) -> Asset:
 
 
 def _book_as_agreed(proposal: Proposal, people: str) -> bool:
-    """Say whose found payouts were; False when somebody has said it of one of them before."""
+    """Attribute the found payouts; False when one of them was attributed before."""
     require_resumed()
     facts = proposal.after
     wallet = Wallet.objects.select_for_update().get(pk=facts["wallet"])
@@ -135,14 +135,14 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
     if transfer is None:
         raise NotSentByHand(_NOT_RECORDED, param="transaction_hash")
     waiting = found_payouts(wallet.environment, wallet.network).filter(transfer=transfer).select_related("transfer")
-    said: dict[uuid.UUID, Payout] = {}
+    attributed: dict[uuid.UUID, Payout] = {}
     for move in facts["moves"]:
         same = {"asset": move["asset"], "amount": move["amount"], "recipient": move["recipient"], "memo": move["memo"]}
-        payout = waiting.filter(**same).exclude(pk__in=list(said)).order_by("pk").first()
+        payout = waiting.filter(**same).exclude(pk__in=list(attributed)).order_by("pk").first()
         if payout is None:
             return False
-        said[payout.pk] = payout
-    for payout in said.values():
+        attributed[payout.pk] = payout
+    for payout in attributed.values():
         if owner := facts.get("owner"):
             take_found(payout, owner)
         else:

@@ -1,4 +1,4 @@
-"""Where the house may be paid, each withdrawal of its own coins, and what it puts in."""
+"""Addresses where the house may be paid, withdrawals of its own coins, and its fundings."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Withdrawal(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
 
 class Funding(ids.KeyedByTime, models.Model):
-    """Coins that the house puts into a hot wallet, as two people have said; booked once they are seen there."""
+    """Coins that the house puts into a hot wallet, by agreement of two people; booked once they are seen there."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     environment = models.CharField(max_length=10, choices=Environment.choices)
@@ -165,7 +165,7 @@ class Funding(ids.KeyedByTime, models.Model):
 
     @property
     def memo(self) -> str:
-        """Tells these coins from deposits where both arrive at the hot wallet; empty elsewhere.
+        """Distinguishes these coins from deposits where both arrive at the hot wallet; empty elsewhere.
 
         A number far above those of payments, and below the largest that a memo can be.
         """

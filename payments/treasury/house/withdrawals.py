@@ -1,4 +1,4 @@
-"""Every change of a withdrawal: proposed, reserved, followed to its end, cancelled. Nothing here asks a network."""
+"""Changes of a withdrawal: proposed, reserved, followed to its end, cancelled. Nothing here queries a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What deposit addresses should hold by the ledger, and what they hold by the network, at one final block."""
+"""Expected balances of deposit addresses by the ledger, and their balances on the network, at one final block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from payments.transfers.states import TransferPurpose
 from payments.treasury.lost_sweeps import gone_to_us
 
 ADDRESSES_OF_A_QUICK_RUN = 1_000
-"""How many a quick run looks at; the next one goes on after them."""
+"""Number of addresses in a quick run; the next one goes on after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +56,22 @@ class Holding:
 
 @dataclass(slots=True)
 class Comparison:
-    """What one run found out about the addresses of a network."""
+    """Findings of one run about the addresses of a network."""
 
     environment: str
     network: str
     read_to: str = ""
-    """Where a quick run stopped; empty when it has come to the end."""
+    """Position where a quick run stopped; empty when it has come to the end."""
     is_quick: bool = False
     to_note: list[Holding] = field(default_factory=list)
-    """Those where something is missing, or was before."""
+    """Holdings with missing coins, now or before."""
     not_in_ledger: int = 0
     """At how many addresses the ledger still has coins that came to a wallet of ours."""
 
 
 # A deposit is at its address until a sweep has emptied that: the sweep it is marked with, or a later one that took it
-# along. Addresses that held less when they were emptied are `short`: full runs look for those. An address is asked for
-# while the ledger has coins there, or once had some that were missing.
+# along. Addresses that held less when they were emptied are `short`: full runs look for those. An address is read while
+# the ledger has coins there, or once had some that were missing.
 EXPECTED = """
     WITH here AS (
         SELECT deposit.id, deposit.asset, deposit.decimals, deposit.recipient AS address,
@@ -158,7 +158,7 @@ def compare(snapshot: WalletSnapshot, comparison: Comparison, *, since: datetime
     rolled = 0
     for some in _expected(snapshot, height, after=cursor.holdings_read_to if comparison.is_quick else "", limit=limit):
         taken = [replace(each, expected=each.expected - gone.get((each.asset, each.address), 0)) for each, *_ in some]
-        for holding in _less_with_us(snapshot, list(_asked(snapshot, taken, height)), comparison, height):
+        for holding in _less_with_us(snapshot, list(_queried(snapshot, taken, height)), comparison, height):
             if holding.known_missing or holding.on_chain != holding.expected:
                 yield holding
         for _, is_rolled, place in some:
@@ -171,7 +171,7 @@ def compare(snapshot: WalletSnapshot, comparison: Comparison, *, since: datetime
 def _expected(
     snapshot: WalletSnapshot, height: int, *, after: str, limit: int | None
 ) -> Iterator[list[tuple[Holding, bool, str]]]:
-    """What the ledger expects where, some at a time; whether it stands in the round of all, and at which place."""
+    """Expected holdings by the ledger, some at a time; with whether each stands in the round of all, and its place."""
     wanted: dict[str, Any] = {
         "environment": snapshot.environment,
         "network": snapshot.network,
@@ -191,7 +191,7 @@ def _expected(
 
 
 def _on_their_way(snapshot: WalletSnapshot, height: int) -> Mapping[tuple[str, str], int]:
-    """What sweeps that are not booked yet have taken from addresses up to the height."""
+    """Amounts that sweeps which are not booked yet have taken from addresses up to the height."""
     codes = {asset.contract: code for code, asset in snapshot.chain.profile.assets.items()}
     unbooked = Envelope.objects.filter(
         transfer__environment=snapshot.environment,
@@ -211,7 +211,7 @@ def _less_with_us(
     snapshot: WalletSnapshot, some: Sequence[Holding], comparison: Comparison, height: int
 ) -> Iterator[Holding]:
     """The same, without what came from there to wallets of ours by transactions that the ledger lacks, as after a
-    restore: that is not missing, whatever the rows say. Asked only where more is missing than was known."""
+    restore: that is not missing, whatever the rows have. Queried only where more is missing than was known."""
     short = [each for each in some if each.missing > each.known_missing]
     if not short:
         yield from some
@@ -225,7 +225,7 @@ def _less_with_us(
         yield replace(each, expected=each.expected - less)
 
 
-def _asked(snapshot: WalletSnapshot, some: Iterable[Holding], height: int) -> Iterator[Holding]:
+def _queried(snapshot: WalletSnapshot, some: Iterable[Holding], height: int) -> Iterator[Holding]:
     by_asset: defaultdict[str, list[Holding]] = defaultdict(list)
     for holding in some:
         by_asset[holding.asset].append(holding)

@@ -1,4 +1,4 @@
-"""What must be true of deposit addresses, and of what is held while their coins are missing."""
+"""Invariants of deposit addresses, and of money held while its coins are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is missing at deposit addresses, and who bears it."""
+"""Coins missing at deposit addresses, and who bears the loss."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from payments.treasury.losses.models import MissingCoins
 
 
 def held_account(payment: Payment, network: str, asset: str) -> AccountRef:
-    """What is the merchant's and is not settled, because its coins are missing."""
+    """The account of the merchant's money that is not settled, because its coins are missing."""
     return AccountRef(network, asset, AccountKind.MERCHANT_HELD, str(payment.merchant_id))
 
 

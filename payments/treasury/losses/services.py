@@ -1,4 +1,4 @@
-"""When coins are missing, as much is held at once; they come back, or two people decide who bears the loss."""
+"""Holds at once as much money as coins are missing; they come back, or two people decide who bears the loss."""
 
 from __future__ import annotations
 

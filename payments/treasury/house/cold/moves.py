@@ -1,5 +1,5 @@
-"""What leaves a cold wallet is followed on the network, in final blocks. To the hot wallet it is a refill, and to an
-address of the allow list the house takes it: both are booked at once. Two people say what anything else was."""
+"""Books outgoing transfers of cold wallets in final blocks: a refill (to the hot wallet) and a withdrawal (to an
+address of the allow list) at once, anything else by a proposal."""
 
 from __future__ import annotations
 
@@ -130,7 +130,8 @@ def _book(move: ColdMove) -> None:
 
 
 def _take_deposit(move: ColdMove) -> bool:
-    """Where deposits arrive at the hot wallet itself, a refill looks like money without a memo: say that it is ours.
+    """Take a refill off the deposits: where deposits arrive at the hot wallet itself, it looks like money without a
+    memo.
 
     False when it was taken for the money of a payment. NotSeenAsDeposit while it is not in the ledger.
     """

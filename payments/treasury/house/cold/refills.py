@@ -1,4 +1,5 @@
-"""The transfer by which the keepers of a cold wallet refill the hot wallet. Nothing is asked of a network, or sent."""
+"""The transfer by which the keepers of a cold wallet refill the hot wallet. Nothing is queried from a network, or
+sent."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from payments.treasury.house.cold.wallet_target import WalletTarget
 
 
 def transfer_of(each: WalletTarget, units: int) -> Mapping[str, str]:
-    """What to fill into the cold wallet's own software: a hardware wallet takes the link, a multisig the call."""
+    """Fields for the cold wallet's own software: a hardware wallet takes the link, a multisig the call."""
     chain = registry.chain(each.environment, each.asset.network)
     to = DepositAddress(each.hot_wallet)
     fields = {"from": each.cold_wallet, "to": each.hot_wallet, "amount": each.shown(units)}

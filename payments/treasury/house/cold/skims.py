@@ -1,4 +1,4 @@
-"""What the hot wallet does not need leaves for the cold wallet. The coins stay ours, whoever's they are: it is a
+"""Coins the hot wallet does not need leave for the cold wallet. The coins stay ours, whoever's they are: it is a
 withdrawal that takes nothing out, by the same payouts, approvals and following to the end."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MoreThanFree(DomainError):
 
 
 def not_needed(environment: str, asset: Asset) -> int:
-    """What the hot wallet holds beyond all payouts that wait or are on their way; below zero where it lacks some."""
+    """Coins of the hot wallet beyond all payouts that wait or are on their way; below zero where it lacks some."""
     held = balance(hot_account(asset.network, asset.code), environment=environment)
     waiting = Payout.objects.filter(
         environment=environment, network=asset.network, asset=asset.code, status__in=WAITING
@@ -61,8 +61,8 @@ def propose_skim(environment: str, asset: Asset, *, amount: int, reason: str, by
     """Propose that coins of the hot wallet leave for the cold one, or agree to it when another operator has proposed
     the very same.
 
-    NoColdWallet, MoreThanFree; InvalidParameter for an amount or a reason that is none. Asks the network when the cold
-    wallet is used for the first time.
+    NoColdWallet, MoreThanFree; InvalidParameter for an amount or a reason that is none. Queries the network when the
+    cold wallet is used for the first time.
     """
     if amount <= 0:
         raise InvalidParameter("Name an amount above zero.", param="amount")
@@ -83,7 +83,7 @@ def propose_skim(environment: str, asset: Asset, *, amount: int, reason: str, by
 
 
 def _summary_of(proposal: Proposal) -> str:
-    """What it does, with the cold wallet that the settings name now."""
+    """The proposal in words, with the cold wallet of the present settings."""
     facts = proposal.after
     asset = registry.asset(proposal.environment, facts["network"], facts["asset"])
     coins = f"{format_crypto(int(facts['amount']), asset.decimals)} {asset.code}"

@@ -1,4 +1,4 @@
-"""What hot wallets hold beside what they should, where there is a cold wallet; and how one is refilled from it."""
+"""Balances of hot wallets beside their targets, where there is a cold wallet; and refills from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WalletTarget:
     free: int
     """Of `hot`, what no payout waits for; below zero where payouts lack some."""
     wanted: int
-    """What should be free, by the setting."""
+    """Target of the free coins, by the setting."""
 
     @property
     def to_skim(self) -> int:
@@ -47,7 +47,7 @@ class WalletTarget:
 
 
 def floats(environment: str | None = None, network: str | None = None) -> Iterator[WalletTarget]:
-    """Every coin of the networks in use that have a cold wallet. Asks no network."""
+    """Every coin of the networks in use that have a cold wallet. Sends no query to a network."""
     for place in registry.places_in_use():
         if (environment is None or place[0] == environment) and (network is None or place[1] == network):
             chain = registry.chain(*place)
@@ -72,6 +72,6 @@ def _float(environment: str, asset: Asset) -> WalletTarget:
 
 
 def in_use(environment: str = "") -> list[WalletTarget]:
-    """Those that hold or should hold something, for pages."""
+    """Targets with a balance or a target above zero, for pages."""
     wanted = [environment] if environment else Environment.values
     return [each for each in floats() if each.environment in wanted and (each.hot or each.cold or each.to_refill)]

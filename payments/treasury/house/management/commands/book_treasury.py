@@ -59,17 +59,17 @@ class Command(BaseCommand):
             raise CommandError("Coins are missing. Run reconcile, and find them before anything is booked.")
         if amount <= 0:
             raise CommandError("There is nothing to book.")
-        self._ask(f"{_coins(amount, found.asset.decimals, code)} become the treasury's.", options)
+        self._confirm(f"{_coins(amount, found.asset.decimals, code)} become the treasury's.", options)
         posting = book_treasury(found, times=times, amount=amount)
         self.stdout.write(self.style.SUCCESS(f"Booked: {posting}"))
 
     def _take(self, stray: Discrepancy, options: dict[str, Any]) -> None:
         coins = _coins(int(stray.amount), stray.decimals, stray.asset)
-        self._ask(f"{coins} that arrived without a memo ({stray.deposit}) become the treasury's.", options)
+        self._confirm(f"{coins} that arrived without a memo ({stray.deposit}) become the treasury's.", options)
         take_discrepancy(stray, resolved_by=options["by"] or getpass.getuser())
         self.stdout.write(self.style.SUCCESS(f"Booked: {stray.public_id}"))
 
-    def _ask(self, question: str, options: dict[str, Any]) -> None:
+    def _confirm(self, question: str, options: dict[str, Any]) -> None:
         self.stdout.write(question)
         if not options["yes"] and input("Book it? [y/N] ").strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was booked.")

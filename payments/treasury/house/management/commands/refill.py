@@ -1,4 +1,5 @@
-"""`manage.py refill`: says what the keepers of the cold wallet send to the hot wallet. It is booked by itself."""
+"""`manage.py refill`: prints the transfer for the keepers of the cold wallet to send to the hot wallet. It is booked by
+itself."""
 
 from __future__ import annotations
 
