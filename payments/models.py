@@ -245,7 +245,7 @@ class OfferedAddress(models.Model):
 
 
 class PayerContactQuerySet(models.QuerySet["PayerContact"]):
-    def tell(self, payment_id: uuid.UUID) -> None:
+    def notify(self, payment_id: uuid.UUID) -> None:
         """Have the payer told of what is changed in this database transaction, if he left an address: one statement."""
         self.filter(payment=payment_id).exclude(email="").update(due_at=timezone.now())
 

@@ -142,7 +142,7 @@ def compare_with_chains(
     without: Collection[NetworkKey] = (),
     look_ahead: int = LOOK_AHEAD,
     is_dry: bool,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Found:
     """Read every network to its present end, and from `since` on look for what the database lacks.
 
@@ -156,11 +156,11 @@ def compare_with_chains(
                 _leave_out(environment, network, found, is_dry=is_dry)
                 continue
             try:
-                _compare(environment, network, since, found, look_ahead=look_ahead, is_dry=is_dry, tell=tell)
+                _compare(environment, network, since, found, look_ahead=look_ahead, is_dry=is_dry, report=report)
             except (ChainError, ImproperlyConfigured) as error:
                 found.problems.append(f"{network} ({environment}) cannot be asked: {error}")
     moved, seconds = found.sweeps + len(found.payouts) + found.without_coins, time.monotonic() - began
-    tell(f"{moved:,} movements compared in {seconds:,.0f} s, {moved / max(seconds, 0.001):,.0f} a second.")
+    report(f"{moved:,} movements compared in {seconds:,.0f} s, {moved / max(seconds, 0.001):,.0f} a second.")
     return found
 
 
@@ -197,7 +197,7 @@ def _compare(
     *,
     look_ahead: int,
     is_dry: bool,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
     chain = registry.chain(environment, network)
     chain.require_set_up()
@@ -224,7 +224,7 @@ def _compare(
     cold_wallet_of(environment, network, first_height=first)
     numbers = {transfer.recipient: each.number for each, transfer in lost}
     _credit(environment, chain, [transfer for _, transfer in lost])
-    adoption = _Adoption(environment, chain, first, numbers, found, tell)
+    adoption = _Adoption(environment, chain, first, numbers, found, report)
     for wallet, unknown in left.items():
         with hold(wallet) as held:
             if not held:
@@ -361,11 +361,11 @@ class _Adoption:
         first_height: int,
         lost: Mapping[str, int],
         found: Found,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._environment, self._chain, self._network = environment, chain, chain.profile.network
         self._first, self._last = first_height, chain.head().finalized_height
-        self._lost, self._found, self._tell = lost, found, tell
+        self._lost, self._found, self._report = lost, found, report
         swept = lost_sweeps(environment, chain, first_height=first_height, last_height=self._last, lost=lost)
         self._sweeps = {moves[0].transaction_hash: moves for moves in swept}
         self._paid: list[tuple[Wallet, Unknown]] = []
@@ -399,15 +399,15 @@ class _Adoption:
     def finish(self) -> None:
         """Book what is left to be booked, and tell of what no wallet of ours has sent."""
         for transaction_hash in self._sweeps:
-            told = f"{self._named}: {transaction_hash} brought coins to a wallet of ours that are not adopted"
-            self._tell(f"  {told}")
-            self._found.left.append(told)
+            line = f"{self._named}: {transaction_hash} brought coins to a wallet of ours that are not adopted"
+            self._report(f"  {line}")
+            self._found.left.append(line)
         book_sweeps()
         for cold in cold_wallets(self._environment, self._network):
             follow(cold, until=self._last)
         follow_payouts()
         self._attribute()
-        self._tell(f"  {self._named}: {self._done:,} transactions of wallets of ours adopted")
+        self._report(f"  {self._named}: {self._done:,} transactions of wallets of ours adopted")
 
     def _attribute(self) -> None:
         """Attribute what can have been for one owner only. While there is anything else, nothing is paid: it might be
@@ -489,7 +489,7 @@ class _Adoption:
     def _progress(self) -> None:
         self._done += 1
         if self._done % MOVEMENTS_PER_LINE == 0:
-            self._tell(f"  {self._named}: {self._done:,} transactions adopted")
+            self._report(f"  {self._named}: {self._done:,} transactions adopted")
 
 
 def _lost_payout(wallet: Wallet, each: Unknown) -> LostPayout:

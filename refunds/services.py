@@ -527,7 +527,7 @@ def _record_change(refund: Refund, status: RefundStatus) -> None:
     )
     _record_events_of(refund, [events.ON_STATUS[status]])
     if status in SENT:
-        PayerContact.objects.tell(refund.payment_id)
+        PayerContact.objects.notify(refund.payment_id)
     logger.info("refund changed", refund=refund.public_id, status=str(status), code=refund.failure_code)
 
 

@@ -1,1 +1,1 @@
-"""What became of an on-chain transaction that somebody says was a payment. Nothing here changes anything."""
+"""Explanations of on-chain transactions that somebody claims as a payment. Nothing here changes anything."""

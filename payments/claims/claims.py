@@ -1,4 +1,4 @@
-"""Somebody says that they paid, and names the on-chain transaction: it is looked up and explained, never credited."""
+"""Claims of a payment by an on-chain transaction: it is looked up and explained, never credited."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ RETRY_AFTER_SECONDS = 15
 MOST_TRANSFERS_SHOWN = 100
 """Some transactions pay thousands of people at once."""
 
-Said = list[tuple[str, FoundTransaction | None]]
-"""What each network that replied knows of an on-chain transaction."""
+Replies = list[tuple[str, FoundTransaction | None]]
+"""Replies of the networks about an on-chain transaction."""
 
 
 def parse_transaction_hash(payment: Payment, text: str) -> str:
@@ -51,14 +51,14 @@ def parse_transaction_hash(payment: Payment, text: str) -> str:
 
 
 def explain_claim(payment: Payment, transaction_hash: str) -> ClaimExplanation:
-    """What became of an on-chain transaction, for this payment. Networks are asked: call it in no database transaction.
+    """Explain an on-chain transaction, for this payment. Networks are queried: call it in no database transaction.
 
-    It credits nothing. Money of ours that was never seen is looked at once more by the watcher, who is asked for that.
+    It credits nothing. For money of ours that was never seen, a rescan by the watcher is requested.
     """
-    said = _look_up(payment, transaction_hash)
-    explanation = explain(_facts(payment, transaction_hash, said))
+    replies = _look_up(payment, transaction_hash)
+    explanation = explain(_facts(payment, transaction_hash, replies))
     if explanation.to_be_read_again:
-        _ask_to_read_again(payment, transaction_hash, explanation)
+        _request_rescan(payment, transaction_hash, explanation)
     _look_for_native_coin(payment, explanation)
     return explanation
 
@@ -66,7 +66,7 @@ def explain_claim(payment: Payment, transaction_hash: str) -> ClaimExplanation:
 def claim_record(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> dict[str, Any]:
     """The answer as the API shows it."""
     chosen, network = explanation.chosen, explanation.network
-    # Those that say something about this payment first: what is cut off went to strangers.
+    # Transfers about this payment first: what is cut off went to strangers.
     shown = sorted(explanation.transfers, key=lambda each: not each.arrived_here)[:MOST_TRANSFERS_SHOWN]
     return {
         "object": "claim",
@@ -100,37 +100,37 @@ def _transfer_record(transfer: ExplainedTransfer) -> dict[str, Any]:
     }
 
 
-def _look_up(payment: Payment, transaction_hash: str) -> Said:
-    """What each network says on which the payment's address is ours, the payment's own first.
+def _look_up(payment: Payment, transaction_hash: str) -> Replies:
+    """Replies of each network on which the payment's address is ours, the payment's own first.
 
-    One that does not answer is left out if another knows the transaction; else nothing can be said.
+    One that does not answer is left out if another knows the transaction; else there is no explanation.
     """
-    said: Said = []
+    replies: Replies = []
     silent: list[str] = []
     for network in sibling_networks(payment.environment, payment.network):
         try:
-            said.append((network, registry.chain(payment.environment, network).find_transaction(transaction_hash)))
+            replies.append((network, registry.chain(payment.environment, network).find_transaction(transaction_hash)))
         except ChainUnavailable as error:
             logger.warning("claim could not be looked up", network=network, error=str(error))
             silent.append(registry.known_profile(payment.environment, network).name)
-    if silent and not any(found for _, found in said):
+    if silent and not any(found for _, found in replies):
         raise NetworkUnavailable(
             f"{' and '.join(silent)} cannot be asked right now. Try again shortly.",
             retry_after_seconds=RETRY_AFTER_SECONDS,
         )
-    return said
+    return replies
 
 
-def _facts(payment: Payment, transaction_hash: str, said: Said) -> ClaimFacts:
+def _facts(payment: Payment, transaction_hash: str, replies: Replies) -> ClaimFacts:
     environment = payment.environment
-    names = [network for network, _ in said]
+    names = [network for network, _ in replies]
     # Before the deposits: a cursor that has passed a block then has its deposits beside it.
     cursors = {
         cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment, network__in=names)
     }
     halted = set(Stop.objects.halting().filter(environment=environment).values_list("network", flat=True))
     # One transaction can have two hashes, of which deposits have the one that the network itself goes by.
-    hashes = {transaction_hash, *(found.transaction_hash for _, found in said if found is not None)}
+    hashes = {transaction_hash, *(found.transaction_hash for _, found in replies if found is not None)}
     deposits = list(Deposit.objects.filter(environment=environment, network__in=names, transaction_hash__in=hashes))
     decisions: Mapping[uuid.UUID, str] = dict(
         Discrepancy.objects.filter(deposit__in=deposits).order_by("id").values_list("deposit_id", "status")
@@ -141,11 +141,11 @@ def _facts(payment: Payment, transaction_hash: str, said: Said) -> ClaimFacts:
         network_name=registry.known_profile(environment, payment.network).name,
         replies=tuple(
             NetworkReply(registry.profile(environment, network), found, cursors.get(network), network in halted)
-            for network, found in said
+            for network, found in replies
         ),
         deposits={(deposit.network, deposit.ordinal): deposit for deposit in deposits},
         decisions=decisions,
-        own_payments=_own_payments(payment, [found for _, found in said if found is not None]),
+        own_payments=_own_payments(payment, [found for _, found in replies if found is not None]),
     )
 
 
@@ -171,7 +171,7 @@ def _look_for_native_coin(payment: Payment, explanation: ClaimExplanation) -> No
             logger.warning("native coin not looked at", payment=payment.public_id, error=str(error))
 
 
-def _ask_to_read_again(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> None:
+def _request_rescan(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> None:
     readings = [(network, transaction_hash) for network in explanation.to_be_read_again]
     ReadingRequest.store(payment.environment, readings)
     wake("payments.watch_networks")

@@ -1,4 +1,5 @@
-"""Why each transfer of an on-chain transaction counts for a payment, or does not: facts in, sentences out. Pure."""
+"""Explains why each transfer of an on-chain transaction counts for a payment, or does not: facts in, sentences out.
+Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ READ_SEVERAL_TIMES = timedelta(minutes=1)
 
 
 class ClaimCode(StrEnum):
-    """What can be said of a transfer or, the last five, only of a whole transaction. The most important comes first."""
+    """Codes for a transfer or, the last five, only for a whole transaction. The most important comes first."""
 
     MISSED = "missed"
     NO_LONGER_WATCHED = "no_longer_watched"
@@ -61,7 +62,7 @@ class ClaimCode(StrEnum):
 WHOLE_ONLY = frozenset(
     {ClaimCode.NO_TRANSFERS, ClaimCode.FAILED, ClaimCode.PENDING, ClaimCode.UNDONE, ClaimCode.NOT_FOUND}
 )
-"""What is never said of a single transfer."""
+"""Codes that never stand for a single transfer."""
 
 READ_AGAIN = frozenset({ClaimCode.MISSED, ClaimCode.NO_LONGER_WATCHED, ClaimCode.TOO_EARLY})
 """Money of ours that no scan will find any more: somebody has to look at its transaction once more."""
@@ -73,7 +74,7 @@ _IN_SUSPENSE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NetworkReply:
-    """What one network knows of the on-chain transaction, and how far the network has been read."""
+    """One network's reply about the on-chain transaction, and how far the network has been read."""
 
     profile: NetworkProfile
     found: FoundTransaction | None
@@ -98,16 +99,17 @@ class ClaimFacts:
 
     @property
     def known_before(self) -> bool:
-        """Whether the payment has money of this transaction, or had."""
+        """True if the payment has money of this transaction, or had."""
         return any(deposit.payment_id == self.payment.id for deposit in self.deposits.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedTransfer:
-    """One transfer, and what is to be said of it.
+    """One transfer, and its explanation.
 
-    `matched` says that it is what the payment asked for: its coin, on its network, to its address. `arrived_here` says
-    that it came to the payment's address, perhaps without its memo. `payment_id` is the merchant's payment it is for.
+    `matched`: it is the transfer that the payment requested, in its coin, on its network, to its address.
+    `arrived_here`: it came to the payment's address, perhaps without its memo. `payment_id` is the merchant's payment
+    it is for.
     """
 
     network: str
@@ -129,7 +131,7 @@ class ExplainedTransfer:
 
 @dataclass(frozen=True, slots=True)
 class ClaimExplanation:
-    """What is said of a whole on-chain transaction: what is said of its most important transfer, if it has any."""
+    """The explanation of a whole on-chain transaction: that of its most important transfer, if it has any."""
 
     code: ClaimCode
     message: str
@@ -202,7 +204,7 @@ def _code(facts: ClaimFacts, reply: NetworkReply, transfer: IncomingTransfer) ->
 
 
 def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | NonDeposit) -> ClaimCode | None:
-    """Whom it is for, when that is not this payment; None when it is, or would be if it had its memo."""
+    """The code of another recipient; None when the transfer is for this payment, or would be if it had its memo."""
     payment, memo = facts.payment, moved.memo or ""
     if moved.recipient == payment.deposit_address and memo in (payment.memo, ""):
         return None
@@ -212,7 +214,8 @@ def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | NonDeposit) -> Claim
 
 
 def _unseen(payment: Payment, reply: NetworkReply, transfer: IncomingTransfer) -> ClaimCode:
-    """Why there is no deposit of what is on the chain. What is not final yet is read again with every scan."""
+    """The reason there is no deposit of a transfer on the chain. What is not final yet is read again with every
+    scan."""
     cursor = reply.cursor
     if reply.is_halted:
         return ClaimCode.NETWORK_HALTED
@@ -225,7 +228,7 @@ def _unseen(payment: Payment, reply: NetworkReply, transfer: IncomingTransfer) -
 
 
 def _credit(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCode:
-    """How far the payment's own money is."""
+    """The progress of the payment's own money."""
     if deposit.status == DepositStatus.SEEN:
         return _waiting(payment, reply, deposit)
     if deposit.booked_to == suspense(DiscrepancyKind.LATE):
@@ -331,7 +334,7 @@ def _amount(units: int, asset: Asset | None) -> str:
 
 
 def _token_name(profile: NetworkProfile, contract: str) -> str:
-    """What people call a token that is not accepted, where many mistake it for one that is."""
+    """Common name of a token that is not accepted, where many mistake it for one that is."""
     known: Mapping[str, str] = profile.metadata.get("known_not_accepted", {})
     return next((f"{name} ({contract})" for name, token in known.items() if token == contract), contract)
 

@@ -30,10 +30,10 @@ from payments.merchant_wallets.proving import (
     AlreadyProven,
     Challenge,
     ProofExpired,
-    ask_account,
     challenge_of,
     new_challenge,
     prove_wallet,
+    query_account,
     simulate_proof,
 )
 from payments.merchant_wallets.services import cancel_change, set_wallet, wait_of
@@ -170,15 +170,15 @@ def _set(request: MemberRequest, form: WalletForm) -> MerchantWallet | None:
     return wallet
 
 
-def _ask_account(request: MemberRequest, wallet_id: str) -> AccountReply | None:
+def _query_account(request: MemberRequest, wallet_id: str) -> AccountReply | None:
     """What the contract at the address says of the signature, if there is one."""
     form = ProofForm(request.POST)
-    return ask_account(_own_wallet(request, wallet_id), **form.cleaned_data) if form.is_valid() else None
+    return query_account(_own_wallet(request, wallet_id), **form.cleaned_data) if form.is_valid() else None
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.PROVE_WALLET, before_transaction=_ask_account)
+@member_required(action=Action.PROVE_WALLET, before_transaction=_query_account)
 def prove(request: MemberRequest, wallet_id: str) -> HttpResponse:
     """Shows a message to sign, and takes its signature; in the sandbox a simulated wallet signs by itself."""
     wallet = _own_wallet(request, wallet_id)

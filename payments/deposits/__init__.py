@@ -1,1 +1,1 @@
-"""What arrives for payments: seen on a network, assessed, credited, and undone when the network takes it back."""
+"""Deposits of payments: seen on a network, assessed, credited, and undone when the network takes them back."""

@@ -1,4 +1,4 @@
-"""What deposit addresses are computed with, as it was noted: other settings than those must give no number an address.
+"""Recorded derivations of deposit addresses: other settings than those must give no number an address.
 
 Of production, and of a sandbox on test networks, where a change can be rehearsed.
 """
@@ -20,7 +20,7 @@ Names = Mapping[int, str]
 """The name of each derivation, by the first number that it is for."""
 
 ROOM = 1_000
-"""How many more numbers an old derivation keeps: they are given out until every process has the new settings."""
+"""Further numbers an old derivation keeps: they are given out until every process has the new settings."""
 
 AS_JSON = """(SELECT jsonb_object_agg(derivation.first_number, derivation.name)
         FROM payments_addressderivation AS derivation WHERE derivation.environment = %(environment)s)"""
@@ -43,7 +43,7 @@ def name_of(names: Names, number: int) -> str:
 
 
 def may_give_out(environment: str, chain: Chain, known: Mapping[str, str] | None, number: int) -> bool:
-    """Whether the address that this process computes for a number is the one that everybody will look for. `known` is
+    """True if the address that this process computes for a number is the one that everybody will look for. `known` is
     what `AS_JSON` returned."""
     ours = _of_settings(environment, chain)
     if not ours or not known:

@@ -19,7 +19,7 @@ from payments.chains.networks import NETWORKS
 from payments.models import OfferedAddress, Payment
 
 WATCHED_AFTER_END = timedelta(days=30)
-"""How long an address stays in the list handed to providers; matching itself never forgets one."""
+"""Time an address stays in the list handed to providers; matching itself never forgets one."""
 
 LONGEST_WINDOW = timedelta(days=2)
 """From a payment's creation until no money in time can come: one day to pay, one that a merchant may grant."""
@@ -28,11 +28,11 @@ LOOK_AHEAD = 200
 """So many addresses are watched before a payment has them: without EVM_ADDRESS_KEY anybody can compute them."""
 
 _STEP = 100
-"""How many numbers go by until their addresses are computed anew."""
+"""Number of addresses computed at a time."""
 
 
 def is_older(block_time: datetime, payment_id: uuid.UUID) -> bool:
-    """Whether a transfer was on the chain before the payment existed. It cannot have been meant for it.
+    """True if a transfer was on the chain before the payment existed. It cannot have been meant for it.
 
     A block may look a little older than it is: it names the time it was begun at, and clocks differ.
     """
@@ -57,7 +57,7 @@ def _addresses_from(address_of: Callable[[int], DepositAddress], first: int) -> 
 
 
 class PaymentAddresses:
-    """The deposit addresses of one environment, as a chain adapter asks for them, those of its next payments as well.
+    """The deposit addresses of one environment, as a chain adapter's watch list, those of its next payments as well.
 
     An evm address is watched on every evm network: money sent on the wrong one is found, not lost.
     """
@@ -71,7 +71,8 @@ class PaymentAddresses:
         self._offered = OfferedAddress.objects.filter(payment__environment=environment, family=family)
 
     def addresses(self, at_most: int) -> Collection[str] | None:
-        """Costs by `at_most`, however many payments are open or were made before: it is asked every second."""
+        """Addresses to watch. Costs by `at_most`, however many payments are open or were made before: it is read every
+        second."""
         found = [*self._coming]
         for network in self._siblings:
             latest = self._current.filter(network=network).order_by("-closes_at")
@@ -108,7 +109,7 @@ class PaymentAddresses:
         }
 
     def expected(self, transfers: Collection[IncomingTransfer]) -> set[Identity]:
-        """Those of these transfers that came when their payment existed and its address was watched for it."""
+        """Transfers that came when their payment existed and its address was watched for it."""
         found = self.payment_ids(transfers)
         ends = dict(Payment.objects.filter(pk__in=set(found.values())).values_list("pk", "closes_at"))
         times = {transfer.identity: transfer.block_time for transfer in transfers}

@@ -21,8 +21,8 @@ def crumb_limit(decimals: int) -> int:
 class DepositFact:
     """A transfer of the right coin on the right network to the payment's address, not undone by a reorg.
 
-    `sent_at` is the time of the earliest block it ever stood in. `counted` says that it was credited to the
-    payment already, `held` that it is in suspense, where only a person moves it.
+    `sent_at` is the time of the earliest block it ever stood in. `counted`: it was credited to the payment already.
+    `held`: it is in suspense, where only a person moves it.
     """
 
     id: uuid.UUID
@@ -32,19 +32,19 @@ class DepositFact:
     counted: bool = False
     held: bool = False
     token_fee: int = 0
-    """What the token kept of what was sent, beside the amount."""
+    """The part of the sent coins that the token kept, beside the amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssessmentFacts:
     """Everything that decides about a payment. Amounts in base units.
 
-    `read_until` is the block time up to which the network has been read: nothing that was sent before it can
-    still turn up, so a window only ends once the chain has been read past its end.
-    `closes_at` is when money that is still too little goes to suspense: the end of the window plus the grace.
-    `accepted` says that a person or policy took what came in as enough. `returned` is what was given back for good of
-    what was paid, the surplus left out. `crumb` is what a surplus must reach to wait for a decision; below it, it is
-    released with the price. `released` and `surplus` are what was divided before, where that stands.
+    `read_until` is the block time up to which the network has been read: nothing that was sent before it can still turn
+    up, so a window only ends once the chain has been read past its end. `closes_at` is when money that is still too
+    little goes to suspense: the end of the window plus the grace. `accepted`: a person or policy took what came in as
+    enough. `returned` is what was given back for good of what was paid, the surplus left out. `crumb` is what a surplus
+    must reach to wait for a decision; below it, it is released with the price. `released` and `surplus` are what was
+    divided before, where that stands.
     """
 
     due: int
@@ -74,11 +74,11 @@ class AssessmentFacts:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the facts amount to.
+    """The result of the facts.
 
     `counted` and `late` divide the deposits. `received` is the confirmed part of what counts; once completed,
-    `released` of it belongs to the merchant and `surplus` waits for a decision. `close` asks for the short
-    money to be moved to suspense, because the window is over.
+    `released` of it belongs to the merchant and `surplus` waits for a decision. `close` requests that the short money
+    is moved to suspense, because the window is over.
     """
 
     status: PaymentStatus
@@ -119,7 +119,7 @@ def assess(facts: AssessmentFacts) -> Assessment:
 
 
 def _released(facts: AssessmentFacts, received: int) -> int:
-    """What a completed payment gives its merchant: the price, and a crumb beyond it. What was released stays so."""
+    """The merchant's part of a completed payment: the price, and a crumb beyond it. What was released stays so."""
     if not facts.surplus and received - facts.due < facts.crumb:
         return received
     return max(min(received, facts.due), min(received, facts.released))
@@ -137,10 +137,10 @@ def status_after_refunds(status: PaymentStatus, *, paid: int, returned: int) -> 
 
 
 def _divide(facts: AssessmentFacts) -> tuple[list[DepositFact], list[DepositFact]]:
-    """Which deposits count, and which came too late.
+    """The deposits that count, and those that came too late.
 
-    Within the grace that a merchant grants, a late deposit counts if, with what came in time, it makes the
-    payment whole; anything less waits for a person.
+    Within the grace that a merchant grants, a late deposit counts if, with what came in time, it makes the payment
+    whole; anything less waits for a person.
     """
     if facts.cancelled:
         return [], list(facts.deposits)

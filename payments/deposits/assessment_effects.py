@@ -1,4 +1,4 @@
-"""What follows from an assessment: which deposits to book, hold or reverse, what to release, which events to record.
+"""Effects of an assessment: which deposits to book, hold or reverse, what to release, which events to record.
 
 Nothing is written here. The rows are still as they were, until `recording` makes these changes.
 """
@@ -27,12 +27,12 @@ ON_STATUS: dict[str, str] = {
     PaymentStatus.PARTIALLY_REFUNDED: catalogue.PAYMENT_REFUNDED,
     PaymentStatus.REFUNDED: catalogue.PAYMENT_REFUNDED,
 }
-"""The event that tells of each change of status. Going back to `created` is told by `payment.reversed`."""
+"""The event of each change of status. Going back to `created` has `payment.reversed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DepositEffects:
-    """What becomes of deposits.
+    """Effects on deposits.
 
     `booked` are confirmed, each with the kind of ledger account that takes it (`Deposit.booked_to`). `lost` are booked
     and not confirmed any more, each with the discrepancy that its money was held for; None: it counted for its payment.
@@ -48,10 +48,10 @@ class DepositEffects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessmentEffects(DepositEffects):
-    """What becomes of a payment and its deposits. Amounts in base units.
+    """Effects on a payment and its deposits. Amounts in base units.
 
-    When a payment is reopened, `taken_back` of its released money and the money of the `reopened` discrepancies
-    return to its clearing account first. `released`, `surplus` and `short` leave it then.
+    When a payment is reopened, `taken_back` of its released money and the money of the `reopened` discrepancies return
+    to its clearing account first. `released`, `surplus` and `short` leave it then.
     """
 
     assessment: Assessment
@@ -66,12 +66,12 @@ class AssessmentEffects(DepositEffects):
 
     @property
     def booking_count(self) -> int:
-        """How many ledger postings are the payment's own, and not a deposit's."""
+        """Number of ledger postings that are the payment's own, and not a deposit's."""
         return sum(map(bool, (self.taken_back or self.reopened, self.released or self.surplus, self.short)))
 
 
 def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> AssessmentEffects:
-    """What must change so that the rows and the ledger say what the assessment says."""
+    """Changes by which the rows and the ledger agree with the assessment."""
     is_reopened = evidence.is_reopened
     own = [each for each in evidence.discrepancies if is_reopened and each.kind in OWN_KINDS]
     lost = {deposit.id for deposit in evidence.lost}
@@ -98,8 +98,8 @@ def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> 
         if amount:
             opened.append(_discrepancy_of(payment, kind, amount))
 
-    told = _events(payment, evidence, assessment, opened)
-    reversed_now = {StatusReason.REVERSED} if catalogue.PAYMENT_REVERSED in told else set()
+    types = _events(payment, evidence, assessment, opened)
+    reversed_now = {StatusReason.REVERSED} if catalogue.PAYMENT_REVERSED in types else set()
     kept = KEPT_REASONS & {*payment.status_reasons}
     mismatches = map(StatusReason, evidence.mismatched.values())
     reasons = sorted({*assessment.reasons, *reversed_now, *kept, *mismatches})
@@ -127,7 +127,7 @@ def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> 
         surplus=surplus,
         short=short,
         reasons=reasons,
-        events=_with_what_else_changed(told, is_changed),
+        events=_with_what_else_changed(types, is_changed),
     )
 
 
@@ -139,7 +139,7 @@ def hold(deposit: Deposit, kind: DiscrepancyKind, *, note: str) -> DepositEffect
 def _discrepancy_over(
     deposit: Deposit, kind: DiscrepancyKind, *, payment: Payment | None = None, note: str = ""
 ) -> Discrepancy:
-    """Asks a person what is to become of a deposit that is held."""
+    """A discrepancy for a person to decide about a deposit that is held."""
     return Discrepancy(
         merchant_id=payment.merchant_id if payment else None,
         environment=deposit.environment,
@@ -170,25 +170,25 @@ def _discrepancy_of(payment: Payment, kind: DiscrepancyKind, amount: int) -> Dis
 def _events(
     payment: Payment, evidence: Evidence, assessment: Assessment, opened: Sequence[Discrepancy]
 ) -> Sequence[str]:
-    """What is to be told, in this order: a reversal, the status it led to, everything else, and what has waited."""
+    """Events to record, in this order: a reversal, the status it led to, everything else, and deferred ones."""
     is_moved = payment.status != assessment.status
     kinds = {discrepancy.kind for discrepancy in opened}
-    told: list[str] = []
+    types: list[str] = []
     if evidence.lost or (is_moved and assessment.status == PaymentStatus.CREATED):
-        told.append(catalogue.PAYMENT_REVERSED)
+        types.append(catalogue.PAYMENT_REVERSED)
     if is_moved and assessment.status in ON_STATUS:
-        told.append(ON_STATUS[assessment.status])
+        types.append(ON_STATUS[assessment.status])
     if DiscrepancyKind.LATE in kinds:
-        told.append(catalogue.PAYMENT_LATE)
+        types.append(catalogue.PAYMENT_LATE)
     if payment.received != assessment.received and payment.status == assessment.status == PaymentStatus.UNDERPAID:
-        told.append(catalogue.PAYMENT_UNDERPAID)  # more has come, and it is still too little
+        types.append(catalogue.PAYMENT_UNDERPAID)  # more has come, and it is still too little
     if DiscrepancyKind.OVERPAID in kinds:
-        told.append(catalogue.PAYMENT_OVERPAID)
-    told += [each for each in payment.untold if each != catalogue.PAYMENT_UNDERPAID or not is_moved]
-    return list(dict.fromkeys(told))
+        types.append(catalogue.PAYMENT_OVERPAID)
+    types += [each for each in payment.untold if each != catalogue.PAYMENT_UNDERPAID or not is_moved]
+    return list(dict.fromkeys(types))
 
 
-def _with_what_else_changed(told: Sequence[str], is_changed: bool) -> Sequence[str]:
+def _with_what_else_changed(types: Sequence[str], is_changed: bool) -> Sequence[str]:
     """Every event carries the whole record, so that what changed in it needs one of its own where there is no other."""
-    others = [each for each in told if each != catalogue.PAYMENT_UPDATED]
-    return others or ([catalogue.PAYMENT_UPDATED] if told or is_changed else [])
+    others = [each for each in types if each != catalogue.PAYMENT_UPDATED]
+    return others or ([catalogue.PAYMENT_UPDATED] if types or is_changed else [])

@@ -1,4 +1,4 @@
-"""What postings change for a merchant, as the rows that settlements are made of."""
+"""Changes of a merchant's balance by postings, as the rows that settlements are made of."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ MERCHANT_ACCOUNTS = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIV
 def record_balance_changes(
     drafts: Iterable[PostingDraft], payment: Payment, *, reference: str = "", returns_fee: bool = False
 ) -> None:
-    """Write down what these postings of a payment changed for its merchant, beside them.
+    """Record what these postings of a payment changed for its merchant, beside them.
 
-    `reference` is the public id of what they were for, if not the payment; `returns_fee` says that they are of a refund
-    that gives the fee back. A posting that was made before has its
-    changes already, perhaps in a settlement: those stay as they are.
+    `reference` is the public id of their subject, if not the payment; with `returns_fee` they are of a refund that
+    gives the fee back. A posting that was made before has its changes already, perhaps in a settlement: those stay as
+    they are.
     """
     changes = [change for draft in drafts for change in balance_changes(draft, payment, reference=reference)]
     if changes:
@@ -50,7 +50,7 @@ def record_balance_changes(
 
 
 def balance_changes(draft: PostingDraft, payment: Payment, *, reference: str = "") -> list[BalanceChange]:
-    """What one posting changes for the merchant: a row for each coin it does. Writes nothing."""
+    """Changes of one posting for the merchant: a row for each coin it changes. Writes nothing."""
     gains: dict[tuple[str, str], int] = {}
     for line in draft.lines:
         if line.account.kind in MERCHANT_ACCOUNTS:

@@ -1,4 +1,4 @@
-"""How sure it must be that a payment's money stays: by what has arrived, and by all that a network could still undo."""
+"""Required certainty of a payment's money: by what has arrived, and by all that a network could still undo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = structlog.get_logger(__name__)
 def raise_rule(payment: Payment, deposits: Sequence[Deposit], cursor: ScanCursor | None) -> bool:
     """Make the rule of a locked payment as strict as what is at stake demands; it never becomes less strict.
 
-    `deposits` are all of the payment's, `cursor` says how far its network is read. What was credited stays so. Returns
+    `deposits` are all of the payment's, `cursor` has how far its network is read. What was credited stays so. Returns
     whether it requires more confirmations, which the payment's record shows.
     """
     before = payment.required_confirmations
@@ -62,7 +62,7 @@ def _is_met(rule: CreditRule, deposit: Deposit, cursor: ScanCursor) -> bool:
 
 
 def _is_above_cap(cursor: ScanCursor, more: int) -> bool:
-    """Whether these dollars on top of what is credited in blocks that are not final are more than the operator allows.
+    """True if these dollars on top of what is credited in blocks that are not final are more than the operator allows.
 
     Whoever credits below finality takes turns on a network, until the end of the database transaction: two could
     otherwise both find room for what is left.

@@ -50,7 +50,7 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
 
 def expire_due() -> int:
     """Request an assessment of every payment whose window is over on a chain that has been read past it."""
-    asked = 0
+    requested = 0
     halted = set(Stop.objects.halting().values_list("environment", "network"))
     for cursor in ScanCursor.objects.all():
         if cursor.read_until is None or (cursor.environment, cursor.network) in halted:
@@ -59,8 +59,8 @@ def expire_due() -> int:
             ended = Payment.objects.with_window_ended(cursor.read_until).filter(
                 not_due(), environment=cursor.environment, network=cursor.network
             )
-            asked += request_assessment(ended.values_list("pk", flat=True))
-    return asked
+            requested += request_assessment(ended.values_list("pk", flat=True))
+    return requested
 
 
 def not_due(prefix: str = "") -> Q:

@@ -88,7 +88,7 @@ def gather(payment: Payment) -> Evidence | None:
 
 
 def cursors_of(environment: str) -> dict[str, ScanCursor]:
-    """How far the networks of an environment have been read, by network."""
+    """Scan cursors of the networks of an environment, by network."""
     return {cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment)}
 
 
@@ -116,7 +116,7 @@ def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None)
 
 
 def _mismatch(deposit: Deposit, payment: Payment) -> DiscrepancyKind | None:
-    """Why a deposit at the payment's address cannot pay it; None when it can."""
+    """The reason a deposit at the payment's address cannot pay it; None when it can."""
     if deposit.network != payment.network:
         return DiscrepancyKind.WRONG_NETWORK
     if deposit.asset != payment.cryptocurrency:

@@ -1,4 +1,4 @@
-"""When a network breaks its word and a final block changes: all stops there until a person has looked."""
+"""Halts of a network that breaks its word, when a final block changes: all stops there until a person has looked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from payments.deposits.models import ScanCursor
 logger = structlog.get_logger(__name__)
 
 READ_AGAIN = timedelta(days=1)
-"""How far behind the last final block a network is read again: no chain has ever gone back so far."""
+"""Distance behind the last final block from which a network is read again: no chain has ever gone back so far."""
 
 
 def halt_network(cursor: ScanCursor, error: str) -> None:
@@ -30,8 +30,8 @@ def halt_network(cursor: ScanCursor, error: str) -> None:
     logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
 
 
-def _ask(halt: Stop | None) -> tuple[int, Cursor] | None:
-    """The version of a halted network's cursor, and where it is read from next; None when it is halted no more. Asks
+def _query(halt: Stop | None) -> tuple[int, Cursor] | None:
+    """The version of a halted network's cursor, and where it is read from next; None when it is halted no more. Queries
     the network."""
     if halt is None:
         return None
@@ -68,5 +68,5 @@ register_way(
     first="Compare the network with a second source.",
     permission="payments.change_scancursor",
     lift=_lift,
-    before_transaction=lambda halt_id, _after: _ask(Stop.objects.halting().filter(pk=halt_id).first()),
+    before_transaction=lambda halt_id, _after: _query(Stop.objects.halting().filter(pk=halt_id).first()),
 )

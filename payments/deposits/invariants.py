@@ -1,4 +1,4 @@
-"""What must always be true of deposits, and between them and the ledger."""
+"""Invariants of deposits, and between them and the ledger."""
 
 from __future__ import annotations
 

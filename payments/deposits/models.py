@@ -1,4 +1,4 @@
-"""How far each network is read, which on-chain transactions are to be read once more, and what goes back to senders."""
+"""Scan cursors, rescans of on-chain transactions, address derivations, and returns to senders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from payments.transfers.states import MemoType
 
 
 class ReadingRequest(models.Model):
-    """An on-chain transaction that the watcher is asked to read again; the row is deleted once it has.
+    """A rescan of an on-chain transaction by the watcher; the row is deleted once it is done.
 
     A claim or an audit found money of ours in it that no later scan reads, or a scan could not read it and went on.
     """
@@ -47,13 +47,14 @@ class ReadingRequest(models.Model):
 
     @staticmethod
     def store(environment: str, readings: Iterable[tuple[str, str]]) -> None:
-        """Ask for on-chain transactions, each by its network and hash; one that is asked for already stays as it is."""
+        """Request rescans of on-chain transactions, each by its network and hash; one that is requested already stays
+        as it is."""
         rows = [ReadingRequest(environment=environment, network=at, transaction_hash=named) for at, named in readings]
         ReadingRequest.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 class AddressDerivation(models.Model):
-    """What the deposit addresses of an environment are computed with, from one number on up to the next row's.
+    """The derivation of deposit addresses of an environment, from one number on up to the next row's.
 
     Settings that would give a number another address are refused: what was paid to the first one could not be swept.
     """
@@ -74,7 +75,7 @@ class AddressDerivation(models.Model):
 
 
 class ScanCursor(models.Model):
-    """How far one network of one environment has been read, and whether it may be trusted just now."""
+    """The scan cursor of one network of one environment, and whether it may be trusted just now."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
@@ -109,12 +110,12 @@ class ScanCursor(models.Model):
 
     @property
     def head_standstill(self) -> timedelta:
-        """How long the head had not risen when the network last answered: while it is silent, nothing is known."""
+        """Time the head had not risen when the network last answered: while it is silent, nothing is known."""
         return self._until_polled(self.head_since)
 
     @property
     def finality_standstill(self) -> timedelta:
-        """How long no further block had become final when the network last answered."""
+        """Time no further block had become final when the network last answered."""
         return self._until_polled(self.finalized_since)
 
     def _until_polled(self, since: datetime | None) -> timedelta:
@@ -122,7 +123,7 @@ class ScanCursor(models.Model):
 
 
 class RefusedWallet(models.Model):
-    """Why a network would not have paid a coin to a merchant's wallet when it was last asked.
+    """The reason a network would not have paid a coin to a merchant's wallet at the last query.
 
     Pages and the preview of settlements show it; nothing is decided by it. The row goes when the wallet can be paid.
     """
@@ -146,7 +147,8 @@ class RefusedWallet(models.Model):
 
 
 class PayerReturn(ids.KeyedByTime, ids.PublicRecord, models.Model):
-    """Money of no payment that whoever sent it has asked back, by what the key of the sending address has signed.
+    """A return of money of no payment to its sender, requested by a message that the key of the sending address has
+    signed.
 
     It is reserved once as many operators have agreed as must, and leaves as a payout without a merchant.
     """

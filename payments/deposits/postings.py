@@ -56,7 +56,7 @@ def deposit_account(deposit: Deposit, payment: Payment | None, booked_to: str) -
 
 
 def refundable_account(payment: Payment, discrepancy: Discrepancy | None) -> AccountRef:
-    """Where the money is that a refund takes: in suspense, or with the merchant."""
+    """The account that a refund takes its money from: suspense, or the merchant's balance."""
     if discrepancy is None:
         return available_account(payment, payment.network, payment.cryptocurrency)
     return suspense_account(payment, discrepancy.kind, discrepancy.network, discrepancy.asset)
@@ -131,7 +131,7 @@ def deposit_postings(
 
 
 def _deposit_booked(deposit: Deposit, payment: Payment | None, booked_to: str) -> PostingDraft:
-    """A confirmed deposit is ours on the chain, and owed to whoever `booked_to` says."""
+    """A confirmed deposit is ours on the chain, and owed to the account of `booked_to`."""
     coins, owed = coins_account(deposit), deposit_account(deposit, payment, booked_to)
     kind = "deposit_credited" if booked_to == AccountKind.PAYMENT else "deposit_held"
     return _of_deposit(deposit, kind, [Line(coins, deposit.amount), Line(owed, -deposit.amount)])
@@ -263,7 +263,8 @@ def refund_voided(
     refund_public_id: str,
     is_undone: bool,
 ) -> PostingDraft:
-    """It did not go back after all, and is where it was; the merchant's where that was suspense that `is_undone`."""
+    """The posting of a refund that did not go back after all: its money is where it was; the merchant's where that was
+    suspense that `is_undone`."""
     source = refundable_account(payment, discrepancy)
     back = available_account(payment, source.network, source.asset) if is_undone else source
     return PostingDraft(
@@ -274,7 +275,7 @@ def refund_voided(
 
 
 def suspense_taken(deposit: Deposit, kind: str) -> PostingDraft:
-    """What arrived without a name were coins of the operator's own."""
+    """The posting of coins without a memo that were the operator's own."""
     return PostingDraft(
         kind="treasury_in",
         reference=f"{deposit.environment}:{deposit}:{deposit.booking_count}",
@@ -294,8 +295,8 @@ def return_reserved(returned: PayerReturn, deposit: Deposit, kind: str) -> Posti
 
 
 def return_voided(returned: PayerReturn, deposit: Deposit, kind: str | None) -> PostingDraft:
-    """It did not go back, and waits for a decision again. `kind` is None where its network has undone it meanwhile, so
-    that the house has borne it: the house has its loss back."""
+    """The posting of a return that did not go back: it waits for a decision again. `kind` is None where its network has
+    undone it meanwhile, so that the house has borne it: the house has its loss back."""
     held = loss_account(deposit) if kind is None else deposit_account(deposit, None, suspense(kind))
     reserved = payout_account(deposit.network, deposit.asset, returned.pk)
     lines = (Line(reserved, returned.amount), Line(held, -returned.amount))
@@ -303,7 +304,8 @@ def return_voided(returned: PayerReturn, deposit: Deposit, kind: str | None) -> 
 
 
 def return_covered(deposit: Deposit, kind: str) -> PostingDraft:
-    """Its network has undone money that went back to its sender: the house bears what it has paid."""
+    """The posting for money that went back to its sender and was undone by its network: the house bears what it has
+    paid."""
     held = deposit_account(deposit, None, suspense(kind))
     return _of_deposit(
         deposit, "return_covered", [Line(loss_account(deposit), deposit.amount), Line(held, -deposit.amount)]

@@ -50,9 +50,10 @@ ASSESSED_FIELDS = [
 ]
 """The columns of a payment that an assessment may change, beside its status."""
 
-TOLD_AT_ONCE = 20
-TOLD_AGAIN_AFTER = PUT_OFF_MAX
-"""So many events of a payment are told as they come; after that, more money without another status waits so long."""
+RECORDED_AT_ONCE = 20
+DEFERRED_FOR = PUT_OFF_MAX
+"""So many events of a payment are recorded as they come; after that, more money without another status waits so
+long."""
 
 
 def record_assessment(
@@ -71,7 +72,7 @@ def record_assessment(
     payment.status_reasons = effects.reasons
     payment.assess_at = None
     types = _events_due(payment, effects)
-    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, is_told=bool(types), counted=counted)
+    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, has_events=bool(types), counted=counted)
     if types:
         record = payment_record(payment, deposits=evidence.deposits, heads=evidence.heads)
         record_payment_events(payment, types, record=record)
@@ -122,25 +123,25 @@ def record_owner(deposit: Deposit, payment: Payment) -> None:
 
 
 def post(drafts: Sequence[PostingDraft], payment: Payment, *, reference: str = "", returns_fee: bool = False) -> None:
-    """Make postings of a payment, and record what they change for its merchant, as `record_balance_changes` says."""
+    """Make postings of a payment, and record their changes for its merchant by `record_balance_changes`."""
     if drafts:
         post_drafts(drafts, environment=payment.environment)
         record_balance_changes(drafts, payment, reference=reference, returns_fee=returns_fee)
 
 
 def _events_due(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:
-    """The events to record now. A payment that goes on and on telling of more money waits a while with the next.
+    """The events to record now. A payment with ever more money waits a while with the next.
 
-    What is not told yet is kept, and the payment assessed again once its time has come. A change of the status, and
-    what the network took back, are told at once.
+    A deferred event is kept, and the payment assessed again once its time has come. Changes of the status, and
+    reversals by the network, are recorded at once.
     """
     types, payment.untold = effects.events, []
     is_urgent = payment.status != effects.assessment.status or catalogue.PAYMENT_REVERSED in types
-    if types and not is_urgent and payment.version >= TOLD_AT_ONCE:
+    if types and not is_urgent and payment.version >= RECORDED_AT_ONCE:
         last = Event.objects.about(payment.pk).order_by("-id").first()
         now = timezone.now()
-        # An event of later than now was told before the clock was set back.
-        if last is not None and last.created_at <= now < (due := last.created_at + TOLD_AGAIN_AFTER):
+        # An event of later than now was recorded before the clock was set back.
+        if last is not None and last.created_at <= now < (due := last.created_at + DEFERRED_FOR):
             payment.untold, payment.assess_at = list(types), due
             return []
     return types
@@ -151,12 +152,12 @@ def save_payment(
     status: PaymentStatus,
     *,
     fields: Iterable[str],
-    is_told: bool = True,
+    has_events: bool = True,
     counted: Share | None = None,
 ) -> None:
     """Give a locked payment a status its table allows, write these fields too, and count it as it is then.
 
-    `is_told` says that events of this change are recorded next: they carry a version of their own. `counted` is what it
+    With `has_events`, events of this change are recorded next: they carry a version of their own. `counted` is what it
     counted as before, where the caller has changed its amounts.
     """
     previous, counted = payment.status, counted or share_of(payment)
@@ -166,7 +167,7 @@ def save_payment(
         paid = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
         done = status in paid and payment.released > 0  # short money can be refunded without ever having been enough
         payment.completed_at = (payment.completed_at or timezone.now()) if done else None
-    if is_told:
+    if has_events:
         payment.version += 1
     payment.save(update_fields=["status", "completed_at", "version", *fields])
     if status != previous:
@@ -178,7 +179,7 @@ def save_payment(
             old=previous,
             new=status,
         )
-        PayerContact.objects.tell(payment.pk)
+        PayerContact.objects.notify(payment.pk)
     share_changed(payment, counted)
 
 

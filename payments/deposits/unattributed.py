@@ -1,4 +1,4 @@
-"""Money nobody had asked for: sent before its payment existed, or to an address of ours that no payment had yet."""
+"""Unattributed deposits: sent before their payment existed, or to an address of ours that no payment had yet."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DECIDED_BY = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is posted around the booking of a deposit that goes back to its sender, or has gone."""
+    """Postings around the booking of a deposit that goes back to its sender, or has gone."""
 
     before: Sequence[PostingDraft] = ()
     after: Sequence[PostingDraft] = ()
@@ -79,7 +79,7 @@ def book_unattributed(environment: str, network: str, *, limit: int = 200) -> in
 
 
 def _reason(deposit: Deposit) -> tuple[DiscrepancyKind, str]:
-    """Why a deposit belongs to no payment, as a kind and in words."""
+    """The reason a deposit belongs to no payment, as a kind and in words."""
     there = Payment.objects.filter(environment=deposit.environment).paid_at([deposit.recipient], [deposit.memo]).first()
     if there is not None and is_older(deposit.first_block_time, there.pk):
         sent = f"{deposit.first_block_time:%Y-%m-%d %H:%M:%S}"
@@ -90,7 +90,7 @@ def _reason(deposit: Deposit) -> tuple[DiscrepancyKind, str]:
 
 
 class Surpluses:
-    """What sweeps took in without having seen it arrive: its own transfers must not be booked a second time."""
+    """Surpluses of sweeps that were never seen to arrive: their own transfers must not be booked a second time."""
 
     def __init__(self, environment: str, network: str, recipients: Iterable[str]) -> None:
         rows = Deposit.objects.filter(
@@ -102,5 +102,5 @@ class Surpluses:
             self._until[recipient, contract] = max(known, height)
 
     def cover(self, transfer: IncomingTransfer) -> bool:
-        """Whether a transfer that no deposit was made of went with a sweep whose surplus is in the ledger."""
+        """True if a transfer without a deposit went with a sweep whose surplus is in the ledger."""
         return transfer.height <= self._until.get((transfer.recipient, transfer.contract), -1)

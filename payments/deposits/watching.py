@@ -34,18 +34,18 @@ logger = structlog.get_logger(__name__)
 
 LEASE = timedelta(seconds=60)
 
-ASKED_AT_ONCE = 20
-"""On-chain transactions that are looked at once more after a scan, when somebody asked for it."""
+RESCANS_AT_ONCE = 20
+"""Number of on-chain transactions that are rescanned after a scan, on request."""
 
-ASKED_AGAIN, UNREADABLE_AGAIN = timedelta(minutes=1), timedelta(days=1)
-"""How long one rests that no provider answered about, and one that this version could not read."""
+RETRY_AFTER, UNREADABLE_AGAIN = timedelta(minutes=1), timedelta(days=1)
+"""Pause of one that no provider answered about, and of one that this version could not read."""
 
 
 def watch_network(environment: str, network: str) -> bool:
     """Read what is new on one network and record it. True when there is more to read at once.
 
-    The chain is asked between two short database transactions: one that takes the lease, one that records.
-    A provider that fails leaves everything as it was, and the next round tries again.
+    The chain is queried between two short database transactions: one that takes the lease, one that records. A provider
+    that fails leaves everything as it was, and the next round tries again.
     """
     cursor = _lease(environment, network)
     if cursor is None:
@@ -65,7 +65,7 @@ def _read(cursor: ScanCursor) -> bool:
         scan = adapter.scan(cursor.cursor, addresses)
         if not _record_scan(cursor, scan, addresses):
             return False
-        _read_asked(cursor, scan, addresses)
+        _rescan(cursor, scan, addresses)
         return not scan.caught_up
     except (NotSetUp, ImproperlyConfigured) as error:
         _record_failure(cursor, str(error), fault=str(error))
@@ -101,7 +101,7 @@ def _lock(environment: str, network: str) -> ScanCursor | None:
 
 
 def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:
-    """`fault` is what is wrong with the set-up; while nobody says that it is right, it stays."""
+    """`fault` is the fault of the set-up; until it is cleared, it stays."""
     now = database_now()
     ScanCursor.objects.filter(pk=cursor.pk).update(
         leased_until=now, last_error=error, failing_since=cursor.failing_since or now, fault=fault or cursor.fault
@@ -136,13 +136,14 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
 
 
 def _is_new_block(cursor: ScanCursor, scan: Scan, head: int, now: datetime) -> bool:
-    """Whether the newest block read was made since a moment ago, so that its time can be compared with the clock."""
+    """True if the newest block read was made since a moment ago, so that its time can be compared with the clock."""
     was_seen = cursor.polled_at is not None and now - cursor.polled_at <= CLOCKS_APART
     return was_seen and scan.caught_up and head > cursor.head_height
 
 
 def _record_heights(cursor: ScanCursor, *, head: int, finalized: int, now: datetime) -> None:
-    """Where the network is, and since when: a network whose final blocks stay behind is told from one that is slow.
+    """Record the heights of the network, and since when: a network whose final blocks stay behind differs from one that
+    is slow.
 
     What was final stays so, though a provider that lags may be the one that answers now.
     """
@@ -155,20 +156,20 @@ def _record_heights(cursor: ScanCursor, *, head: int, finalized: int, now: datet
     cursor.polled_at = now
 
 
-def _read_asked(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None:
-    """Look once more at on-chain transactions that somebody asked about, where no scan reads their blocks again."""
+def _rescan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None:
+    """Rescan requested on-chain transactions, where no scan reads their blocks again."""
     now = database_now()
-    asked = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network, due_at__lte=now)
-    for request in asked.order_by("due_at")[:ASKED_AT_ONCE]:
+    requests = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network, due_at__lte=now)
+    for request in requests.order_by("due_at")[:RESCANS_AT_ONCE]:
         try:
             found = chain(cursor.environment, cursor.network).find_transfers(request.transaction_hash)
         except RecordUnreadable as error:
             problem, content = error.record.problem, error.record.content
-            asked.filter(pk=request.pk).update(due_at=now + UNREADABLE_AGAIN, problem=problem, content=content)
+            requests.filter(pk=request.pk).update(due_at=now + UNREADABLE_AGAIN, problem=problem, content=content)
             continue
         except ChainUnavailable as error:
             logger.warning("transaction not read again", transaction=str(request), error=str(error))
-            asked.filter(pk=request.pk).update(due_at=now + ASKED_AGAIN)
+            requests.filter(pk=request.pk).update(due_at=now + RETRY_AFTER)
             continue
         if any(transfer.height >= scan.first_height for transfer in found):
             continue  # the scans themselves still come by here
@@ -194,7 +195,7 @@ def record_arrivals(
 
 
 def _set_aside(cursor: ScanCursor, scan: Scan) -> None:
-    """Keep what could not be read: an alarm and reconcile tell of it, and a later version or an operator reads it."""
+    """Keep what could not be read: an alarm and reconcile report it, and a later version or an operator reads it."""
     due = database_now() + UNREADABLE_AGAIN
     for each in scan.unread:
         _, is_new = ReadingRequest.objects.get_or_create(
@@ -208,7 +209,7 @@ def _set_aside(cursor: ScanCursor, scan: Scan) -> None:
 
 
 def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:
-    """Make the deposits of the scanned heights equal to what the chain says of them.
+    """Make the deposits of the scanned heights equal to the transfers of the chain there.
 
     False when these heights must be read once more: an on-chain transaction that ran again in another block can have
     moved another amount, and what was booked for the first one is taken back before the second is believed.
@@ -258,7 +259,7 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
     looked_at = addresses.matching({deposit.recipient for deposit in known.values()}) if known else set()
     for deposit in known.values():
         if deposit.transaction_hash in unread or deposit.recipient not in looked_at:
-            continue  # it is there still, though nobody can say what it moved, or has asked
+            continue  # it is there still, though its move is unknown, or it is not requested
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
             changed.add(deposit.payment_id)
@@ -313,7 +314,7 @@ def _is_other_money(deposit: Deposit, transfer: IncomingTransfer) -> bool:
 
 
 def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> None:
-    """What a deposit that is not booked moved when it ran again, and for whom."""
+    """The changes of a deposit that is not booked when it ran again: its amount, and its payment."""
     assert transfer.asset is not None  # noqa: S101 - narrowed by the caller
     if payment_id != deposit.payment_id:
         for key, more in ((deposit.payment_id, -1), (payment_id, 1)):
@@ -340,8 +341,8 @@ def _orphan_deposit(deposit: Deposit) -> None:
 def _request_for_confirmed(cursor: ScanCursor) -> None:
     """Payments whose deposits have become old enough are due for assessment.
 
-    In a database transaction of its own: the scan's holds payments already, and whoever locks several takes them all
-    at once, in the order of their keys. Each scan asks afresh, so that nothing is lost in between.
+    In a database transaction of its own: the scan's holds payments already, and whoever locks several takes them all at
+    once, in the order of their keys. Each scan reads afresh, so that nothing is lost in between.
     """
     confirmed = Deposit.objects.filter(
         environment=cursor.environment,

@@ -16,7 +16,7 @@ from payments.chains.networks import NETWORKS
 from payments.merchant_wallets.models import MerchantWallet
 
 
-class Told(StrEnum):
+class WalletNotice(StrEnum):
     """What a mail tells of; also the name of its text."""
 
     SET = "set"
@@ -28,11 +28,11 @@ class Told(StrEnum):
     FOUND = "found"
 
 
-TOLD_TO_ALL = frozenset({Told.LOST, Told.LOST_DONE, Told.FOUND})
+FOR_ALL_MEMBERS = frozenset({WalletNotice.LOST, WalletNotice.LOST_DONE, WalletNotice.FOUND})
 """What every member is told of, as it stops money or sends what was on its way elsewhere."""
 
 
-def tell(what: Told, wallet: MerchantWallet, *, by: User, old: MerchantWallet | None = None) -> None:
+def mail_members(what: WalletNotice, wallet: MerchantWallet, *, by: User, old: MerchantWallet | None = None) -> None:
     """Write the mail to every owner and admin, or to all members. `old` is the wallet that is, or was, paid before."""
     facts = {
         "merchant": wallet.merchant,
@@ -46,7 +46,7 @@ def tell(what: Told, wallet: MerchantWallet, *, by: User, old: MerchantWallet | 
     text = render_to_string(f"dashboard/wallets/email/{what}.txt", facts).strip()
     subject, _separator, body = text.partition("\n")
     members = Member.objects.filter(merchant=wallet.merchant)
-    if what not in TOLD_TO_ALL:
+    if what not in FOR_ALL_MEMBERS:
         members = members.filter(role__in=[Role.OWNER, Role.ADMIN])
     for member in members.select_related("user").order_by("id"):
         write_mail(to=member.user.email, subject=subject, text=f"{body.strip()}\n")

@@ -95,7 +95,7 @@ def challenge_of(wallet: MerchantWallet, token: str, *, now: datetime) -> Challe
     return Challenge(_text(wallet, nonce, ends_at), token)
 
 
-def ask_account(wallet: MerchantWallet, *, token: str, signature: str) -> AccountReply | None:
+def query_account(wallet: MerchantWallet, *, token: str, signature: str) -> AccountReply | None:
     """Ask the network whether this is the signature of the wallet's account: by its contract, or by enough signers.
 
     None where the key of the address decides alone. Call it outside of any database transaction.

@@ -18,7 +18,7 @@ from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry
 from payments.chains.errors import InvalidAddress
 from payments.merchant_wallets.checking import checked_wallet
-from payments.merchant_wallets.mailing import Told, tell
+from payments.merchant_wallets.mailing import WalletNotice, mail_members
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.routing import requires_proof, routing_of
 from payments.merchant_wallets.states import WALLET_MOVES, WalletStatus
@@ -103,11 +103,11 @@ def set_wallet(
         )
         logger.info("wallet named", wallet=wallet.public_id, by=by.user.email, status=wallet.status)
         if old is None:
-            tell(Told.SET, wallet, by=by.user)
+            mail_members(WalletNotice.SET, wallet, by=by.user)
         elif _is_due(wallet, timezone.now()):
             _put_in_use(wallet)
         else:
-            tell(Told.ASKED, wallet, by=by.user, old=old)
+            mail_members(WalletNotice.ASKED, wallet, by=by.user, old=old)
         return wallet
 
 
@@ -144,7 +144,7 @@ def declare_lost(*, merchant: Merchant, environment: str, network: str, address:
             takes_effect_at=timezone.now() + wait_of(environment),
         )
         logger.warning("wallet lost", wallet=lost.public_id, by=by.user.email)
-        tell(Told.LOST, lost, by=by.user)
+        mail_members(WalletNotice.LOST, lost, by=by.user)
         _replace_lost(lost, timezone.now())
         return lost
 
@@ -161,7 +161,7 @@ def cancel_change(wallet: MerchantWallet, *, by: User) -> MerchantWallet:
             raise ChangeEnded
         was_lost = held.status == WalletStatus.LOST
         _move(held, WalletStatus.CANCELLED)
-        tell(Told.FOUND if was_lost else Told.CANCELLED, held, by=by)
+        mail_members(WalletNotice.FOUND if was_lost else WalletNotice.CANCELLED, held, by=by)
         return held
 
 
@@ -207,7 +207,7 @@ def _put_in_use(wallet: MerchantWallet) -> None:
     )
     _move(old, WalletStatus.REPLACED)
     _move(wallet, WalletStatus.IN_USE)
-    tell(Told.DONE, wallet, by=wallet.asked_by, old=old)
+    mail_members(WalletNotice.DONE, wallet, by=wallet.asked_by, old=old)
     logger.info("wallet replaced", wallet=wallet.public_id, replaced=old.public_id)
 
 
@@ -225,7 +225,7 @@ def _replace_lost(lost: MerchantWallet, now: datetime) -> bool:
     if wallet is None or wallet_key(wallet.address) == wallet_key(lost.address):
         return False
     _move(lost, WalletStatus.REPLACED)
-    tell(Told.LOST_DONE, wallet, by=lost.asked_by, old=lost)
+    mail_members(WalletNotice.LOST_DONE, wallet, by=lost.asked_by, old=lost)
     logger.warning("lost wallet replaced", wallet=wallet.public_id, lost=lost.public_id)
     return True
 

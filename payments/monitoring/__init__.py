@@ -1,1 +1,1 @@
-"""What operators must know of the networks: alarms, gas balances, what waits to be swept."""
+"""Monitoring of the networks for operators: alarms, gas balances, coins that wait to be swept."""

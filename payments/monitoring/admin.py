@@ -29,7 +29,7 @@ from payments.treasury.models import SweepRequest
 from payments.treasury.sweep_failures import describe
 from payments.treasury.sweeping import request_sweep
 
-ASKED_SHOWN = 5
+REQUESTS_SHOWN = 5
 
 _NONE = format_html("{}", "none")
 
@@ -97,7 +97,8 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
 
 @admin.register(NetworkSnapshot)
 class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
-    """Every network in one line, and a page for each with its providers, coins and costs. Asks no network."""
+    """Every network in one line, and a page for each with its providers, coins and costs. Sends no query to a
+    network."""
 
     list_display = ("network", "environment", "alarms", "blocks", "gas_tank", "waiting", "last_sweep")
     fields = (
@@ -114,7 +115,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         "stray",
         "last_sweep",
         "passed_over",
-        "asked",
+        "requested",
         "measured",
     )
     readonly_fields = fields
@@ -145,18 +146,18 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     @admin.display(description="Providers")
     def provider_list(self, snapshot: NetworkSnapshot) -> SafeString:
         figures = _figures(snapshot)
-        told = [f"{name}: {'; '.join(problems) or 'well'}" for name, problems in figures.providers.items()]
+        lines = [f"{name}: {'; '.join(problems) or 'well'}" for name, problems in figures.providers.items()]
         alone = [f"Decides about money alone: {single_provider_name(snapshot.network)}."] * figures.decided_by_one
-        return _lines([*told, *alone]) or _NONE
+        return _lines([*lines, *alone]) or _NONE
 
     @admin.display(description="Roles of the factory")
     def role_list(self, snapshot: NetworkSnapshot) -> SafeString:
-        told = (
+        lines = (
             f"{role['name']} {role['holder']}"
             + ("" if role["holder"] == role["expected"] else f"; by the settings {role['expected'] or 'nobody'}")
             for role in snapshot.roles
         )
-        return _lines(told) or _NONE
+        return _lines(lines) or _NONE
 
     @admin.display(description="Measured")
     def measured(self, snapshot: NetworkSnapshot) -> str:
@@ -220,8 +221,8 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     @admin.display(description="Sent by mistake")
     def stray(self, snapshot: NetworkSnapshot) -> str:
         figures = _figures(snapshot)
-        told = f"{coins_text(figures.stray, figures.native)} at deposit addresses: see Native coins"
-        return told if figures.stray else "none"
+        lines = f"{coins_text(figures.stray, figures.native)} at deposit addresses: see Native coins"
+        return lines if figures.stray else "none"
 
     @admin.display(description="Last sweep")
     def last_sweep(self, snapshot: NetworkSnapshot) -> str:
@@ -235,9 +236,9 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         return _lines(texts) or _NONE
 
     @admin.display(description="Sweeps asked for")
-    def asked(self, snapshot: NetworkSnapshot) -> SafeString:
+    def requested(self, snapshot: NetworkSnapshot) -> SafeString:
         place = {"environment": snapshot.environment, "network": snapshot.network}
-        latest = SweepRequest.objects.filter(**place).order_by("-pk")[:ASKED_SHOWN]
+        latest = SweepRequest.objects.filter(**place).order_by("-pk")[:REQUESTS_SHOWN]
         return (
             _lines(
                 f"{each.asset}, by {each.requested_by}, {_ago(each.requested_at)}: {each.outcome or 'not begun yet.'}"
@@ -269,8 +270,8 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
                 place = {"environment": snapshot.environment, "network": snapshot.network}
                 request_sweep(**place, asset=coin.asset.code, requested_by=by)
                 self.log_change(request, snapshot, f"Asked for a sweep of {coin.asset.code}.")
-                told_later = "The page of the network says what was taken and what not."
-                self.message_user(request, f"Asked for: {_coin_text(figures, coin)} {told_later}", messages.SUCCESS)
+                note = "The page of the network says what was taken and what not."
+                self.message_user(request, f"Asked for: {_coin_text(figures, coin)} {note}", messages.SUCCESS)
         return question
 
     @admin.action(description="Use providers again that were put aside", permissions=["let_back"])
@@ -298,8 +299,8 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
             self.message_user(request, "OPERATOR_EMAILS is not set: nobody is told of alarms.", messages.WARNING)
         for snapshot in self.get_queryset(request):
             if snapshot.network in registry.decided_by_one(snapshot.environment):
-                said = f"One provider alone decides about money on {snapshot}: what it invents is credited and paid."
-                self.message_user(request, said, messages.WARNING)
+                warning = f"One provider alone decides about money on {snapshot}: what it invents is credited and paid."
+                self.message_user(request, warning, messages.WARNING)
         return super().changelist_view(request, extra_context)
 
 

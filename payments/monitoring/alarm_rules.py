@@ -37,17 +37,17 @@ from payments.treasury.models import SweptAddress
 from payments.treasury.sweep_booking import sweeps_not_booked
 
 UNAVAILABLE_AFTER = timedelta(minutes=2)
-"""How long a network may be unavailable before there is an alarm."""
+"""Time a network may be unavailable before there is an alarm."""
 
 UNREAD_AFTER = timedelta(minutes=5)
-"""How long a network may not have been read at all."""
+"""Time a network may go without being read at all."""
 
 
 NOT_SIGNED_FOR = {
     AlarmKind.SIGNER_REFUSES: timedelta(minutes=15),
     AlarmKind.SIGNER_UNAVAILABLE: timedelta(minutes=3),
 }
-"""How long it is told that a signer did not sign: some times as long as until it is asked again."""
+"""Time a missing signature is reported: several times the time until the next request to the signer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> I
 
 
 def _is_kept_waiting(wallet: Wallet) -> bool:
-    """Whether it has had something to send, and could not, for a while."""
+    """True if it has had something to send, and could not, for a while."""
     if wallet.checked_at is not None and timezone.now() - wallet.checked_at < UNAVAILABLE_AFTER:
         return False
     # What it last could not do may be long over: what came just now has not been tried yet.
@@ -154,7 +154,7 @@ def _is_kept_waiting(wallet: Wallet) -> bool:
 
 
 def _of_signer(environment: str, network: str) -> Iterator[AlarmCondition]:
-    """That a signer of its own has not signed lately. What it refused is asked for again every five minutes."""
+    """Alarms of a remote signer that has not signed lately. A refused request is repeated every five minutes."""
     for wallet in Wallet.objects.filter(environment=environment, network=network, not_signed_at__isnull=False):
         kind = AlarmKind.SIGNER_REFUSES if wallet.is_refused else AlarmKind.SIGNER_UNAVAILABLE
         if wallet.not_signed_at is not None and timezone.now() - wallet.not_signed_at < NOT_SIGNED_FOR[kind]:
@@ -200,7 +200,7 @@ def _of_missing_coins(environment: str, network: str) -> Iterator[AlarmCondition
 
 
 def _of_cold_wallets(environment: str, network: str) -> Iterator[AlarmCondition]:
-    """What left a cold wallet for nobody we know, and coins that payouts wait for to come from it."""
+    """Unexplained transfers of a cold wallet, and coins from it that payouts wait for."""
     for move in unknown_moves(environment, network):
         yield AlarmCondition(AlarmKind.COLD_WALLET_MOVED, f"{move}, by {move.transaction_hash}.", f"move {move.pk}")
     waiting = Payout.objects.filter(

@@ -1,4 +1,4 @@
-"""What operators must know of the networks: alarms, gas balances, what waits to be swept."""
+"""Monitoring of the networks for operators: alarms, gas balances, coins that wait to be swept."""
 
 from django.apps import AppConfig
 

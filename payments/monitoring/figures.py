@@ -1,4 +1,5 @@
-"""What waits to be swept, what of it is dust, and how long the gas balance lasts; from rows, no network is asked."""
+"""Coins that wait to be swept, the dust among them, and the range of the gas balance; from rows, without a query to a
+network."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class CoinFigures:
     sweep_cost: int
     """The cost of sweeping what is worth it, in base units of the native coin."""
     is_paid: bool
-    """Whether a sweep brings more than it costs."""
+    """True if a sweep brings more than it costs."""
     passed_over: Sequence[SweptAddress] = ()
     """Addresses where a sweep left the coin, and why."""
 
@@ -66,12 +67,12 @@ class CoinFigures:
 
     @property
     def percent(self) -> int:
-        """How much of the threshold waits, in percent."""
+        """Waiting coins as a share of the threshold, in percent."""
         return 100 * min(self.sweepable, self.threshold) // self.threshold if self.threshold else 100
 
     @property
     def outlook(self) -> str:
-        """Why it is not swept, or when it will be."""
+        """The reason it is not swept, or when it will be."""
         if not self.worth:
             return "nothing to sweep"
         if missing := max(0, self.threshold - self.sweepable):
@@ -86,9 +87,9 @@ class GasTank:
     native: Asset
     wallet: str
     balance: int
-    """What can be spent: without what the network keeps as a reserve."""
+    """Spendable balance: without the reserve that the network keeps."""
     wanted: int
-    """What is needed for what waits now, and for the reserve."""
+    """Balance needed for pending sweeps and payouts, and for the reserve."""
     usual_sweep: int
     payout: int
 
@@ -102,12 +103,12 @@ class GasTank:
 
     @property
     def percent(self) -> int:
-        """What it holds of what it should hold, in percent; 200 at most."""
+        """The balance as a share of its target, in percent; 200 at most."""
         return 100 * min(self.balance, 2 * self.wanted) // self.wanted if self.wanted else 200
 
     @property
     def use(self) -> str:
-        """How many sweeps and payouts it pays for."""
+        """Number of sweeps and payouts it pays for."""
         payouts = f"{self.payouts_left:,} payouts at {coins_text(self.payout, self.native)}"
         if self.sweeps_left is None:
             return payouts
@@ -115,7 +116,7 @@ class GasTank:
         return f"{self.sweeps_left:,} sweeps of {USUAL_ADDRESSES} new addresses at {each}, or {payouts}"
 
     def is_low(self, *, is_alarmed: bool = False) -> bool:
-        """Whether it is too low. An open alarm ends only with a quarter more, because fees rise and fall."""
+        """True if it is too low. An open alarm ends only with a quarter more, because fees rise and fall."""
         return self.balance * 4 < self.wanted * 5 if is_alarmed else self.balance < self.wanted
 
 
@@ -135,7 +136,7 @@ class NetworkFigures:
     stray: int
     """Base units of the native coin at deposit addresses, where it counts for no payment."""
     decided_by_one: bool
-    """Whether the operator lets one provider decide about money alone."""
+    """True if the operator lets one provider decide about money alone."""
 
     @property
     def head(self) -> str:

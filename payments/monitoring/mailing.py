@@ -41,7 +41,7 @@ def mail_alarms() -> int:
 
 
 def _raised() -> QuerySet[Alarm]:
-    """Alarms that have been open as long as their kind asks for."""
+    """Alarms that have been open as long as their kind requires."""
     lasting = ~Q(kind__in=PATIENCE)
     for kind, patience in PATIENCE.items():
         lasting |= Q(kind=kind, last_seen_at__gte=F("raised_at") + patience)
@@ -50,8 +50,8 @@ def _raised() -> QuerySet[Alarm]:
 
 
 def _over() -> QuerySet[Alarm]:
-    told = Alarm.objects.filter(cleared_at__isnull=False, raise_mailed_at__isnull=False, clear_mailed_at__isnull=True)
-    return told.filter(environment=Environment.PRODUCTION).order_by("cleared_at", "pk")
+    mailed = Alarm.objects.filter(cleared_at__isnull=False, raise_mailed_at__isnull=False, clear_mailed_at__isnull=True)
+    return mailed.filter(environment=Environment.PRODUCTION).order_by("cleared_at", "pk")
 
 
 def _subject(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:

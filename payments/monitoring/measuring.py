@@ -1,4 +1,4 @@
-"""Asks networks what their wallets hold and what sending costs, for pages and alarms, which only read rows."""
+"""Measures balances of wallets and costs of sending on the networks, for pages and alarms, which only read rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from payments.treasury.losses.models import MissingCoins, MissingStatus
 logger = structlog.get_logger(__name__)
 
 COMPARED_BLOCKS = 120
-"""How far behind the head a deposit is compared with balances of its block: most nodes forget those after 128."""
+"""Blocks behind the head at which a deposit is compared with balances of its block: most nodes forget those after
+128."""
 
 
 def measure_network(environment: str, network: str) -> None:
@@ -50,7 +51,7 @@ def measure_network(environment: str, network: str) -> None:
 
 
 def _blocked_coins(environment: str, chain: Chain) -> dict[str, tuple[str, str]]:
-    """Coins that nobody can be sent: by their code, the kind of alarm and what the network says. One whose contract has
+    """Coins that nobody can be sent: by their code, the kind of alarm and the network's reason. One whose contract has
     changed is stopped."""
     blocked: dict[str, tuple[str, str]] = {}
     for code, asset in chain.profile.assets.items():
@@ -66,8 +67,8 @@ def _blocked_coins(environment: str, chain: Chain) -> dict[str, tuple[str, str]]
 
 
 def _compare(environment: str, chain: Chain, asset: Asset) -> None:
-    """Stop a coin whose contract takes a part that its events do not tell of: what it did before its last stop
-    was lifted counts no more."""
+    """Stop a coin whose contract takes a part that its events do not report: events before its last stop was lifted
+    count no more."""
     here = {"environment": environment, "network": asset.network, "asset": asset.code}
     lifted_at = Stop.objects.filter(**here).aggregate(last=Max("lifted_at"))["last"]
     since = lifted_at or datetime.fromtimestamp(0, UTC)

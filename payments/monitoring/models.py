@@ -72,7 +72,8 @@ class Alarm(models.Model):
 
 
 class Pulse(models.Model):
-    """When a piece of work was last done, or a process last compared its clock; by the database's clock."""
+    """Time of the last run of a piece of work, or of a process's last comparison of its clock; by the database's
+    clock."""
 
     kind = models.CharField(max_length=20)
     subject = models.CharField(max_length=100, blank=True, help_text="Which task, network or process.")
@@ -120,7 +121,7 @@ class RoleChange(models.Model):
 
 
 class NetworkSnapshot(models.Model):
-    """The last measurement of one network, so that pages need not ask it."""
+    """The last measurement of one network, so that pages need not query it."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)

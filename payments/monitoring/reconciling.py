@@ -1,4 +1,4 @@
-"""Reconcile by itself: quick every few minutes, in full each night. Stored runs say what is due, and what was found.
+"""Reconcile by itself: quick every few minutes, in full each night. Stored runs have what is due, and what was found.
 
 Two never run at once, in this installation or by hand, and quick runs take a tenth of the time at most.
 """
@@ -127,7 +127,7 @@ def is_full_due(now: datetime, last: LastRun | None, began_at: datetime | None) 
 
 
 def _run(extent: Extent, scope: Scope) -> ReconcileRun | None:
-    said = {
+    stated = {
         "schedule": extent,
         "environments": list(scope.environments),
         "network": None,
@@ -136,7 +136,7 @@ def _run(extent: Extent, scope: Scope) -> ReconcileRun | None:
         "noChain": False,
     }
     try:
-        run = reconcile(scope, registered(), _Silent(), options=said)
+        run = reconcile(scope, registered(), _Silent(), options=stated)
     except AlreadyRunning:
         return None  # somebody runs it by hand
     if run.outcome != ReconcileOutcome.CLEAN:

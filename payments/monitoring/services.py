@@ -18,7 +18,7 @@ from payments.monitoring.states import PROVIDER_ALARMS, STEADY_FOR, AlarmKind
 logger = structlog.get_logger(__name__)
 
 SEEN_AGAIN_AFTER = timedelta(seconds=5)
-"""How often the time is updated when an alarm was last seen."""
+"""Interval between updates of the time when an alarm was last seen."""
 
 
 def set_alarms(
@@ -44,9 +44,9 @@ def set_alarms(
 def note_providers(
     environment: str, network: str, *, kinds: Collection[AlarmKind] = tuple(PROVIDER_ALARMS.values())
 ) -> None:
-    """Raise and clear alarms about the providers that this process asks, whose state is only in its memory.
+    """Raise and clear alarms about the providers of this process, whose state is only in its memory.
 
-    Only of `kinds`: a process that rarely asks a provider cannot know that it is well.
+    Only of `kinds`: a process that rarely queries a provider cannot know that it is well.
     """
     try:
         chain = registry.chain(environment, network)
@@ -61,7 +61,7 @@ def note_providers(
 
 
 def let_providers_back(snapshot: NetworkSnapshot, *, said_by: str) -> None:
-    """Have each process ask those again that it has put aside, from its next look at its providers on."""
+    """Have each process query its quarantined providers again, from its next look at its providers on."""
     NetworkSnapshot.objects.filter(pk=snapshot.pk).update(let_back_at=database_now())
     logger.info("providers let back", network=snapshot.network, environment=snapshot.environment, said_by=said_by)
 
@@ -115,8 +115,8 @@ def _clear(alarm: Alarm, *, at_once: bool = False) -> None:
 
 
 def _log(event: str, alarm: Alarm) -> None:
-    say = logger.error if alarm.cleared_at is None else logger.info
-    say(
+    log = logger.error if alarm.cleared_at is None else logger.info
+    log(
         event,
         environment=alarm.environment,
         network=alarm.network,

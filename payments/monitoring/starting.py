@@ -13,8 +13,8 @@ logger = structlog.get_logger(__name__)
 
 
 def warn_of_single_providers() -> None:
-    """One line for each network where whatever one provider says is credited and paid, and for each provider of which
-    several addresses count as one."""
+    """Log one line for each network where a single provider decides about credits and payouts, and for each provider of
+    which several addresses count as one."""
     for environment in Environment.values:
         try:
             found, several = registry.decided_by_one(environment), registry.counted_as_one(environment)

@@ -54,7 +54,7 @@ PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
         "put_aside": AlarmKind.PROVIDER_PUT_ASIDE,
     }
 )
-"""The alarms about providers, by the kind of problem. Only processes that ask them know; rows show all others."""
+"""The alarms about providers, by the kind of problem. Only processes that query them know; rows show all others."""
 
 HOUSE = ("production", "")
 INSTALLATION_ALARMS = frozenset(
@@ -65,10 +65,10 @@ INSTALLATION_ALARMS = frozenset(
 ROW_ALARMS = frozenset(AlarmKind) - frozenset(PROVIDER_ALARMS.values()) - INSTALLATION_ALARMS
 
 STEADY_FOR: Mapping[AlarmKind, timedelta] = MappingProxyType(
-    # Longer than a failing provider is not asked: another process may call it well only because it has not asked it.
+    # Longer than the pause of a failing provider: another process may call it well only because it has not queried it.
     dict.fromkeys(PROVIDER_ALARMS.values(), timedelta(minutes=2))
 )
-"""How long a condition must be gone until its alarm ends; at once when its kind is not named."""
+"""Time a condition must be gone until its alarm ends; at once when its kind is not named."""
 
 PATIENCE: Mapping[AlarmKind, timedelta] = MappingProxyType(
     dict.fromkeys(
@@ -81,7 +81,7 @@ PATIENCE: Mapping[AlarmKind, timedelta] = MappingProxyType(
         timedelta(minutes=1),
     )
 )
-"""How long a condition must hold until operators get a mail: a single failed request wakes nobody up."""
+"""Time a condition must hold until operators get a mail: a single failed request wakes nobody up."""
 
 ADVICE: Mapping[str, str] = MappingProxyType(
     {

@@ -1,6 +1,6 @@
 """Periodic tasks: measure the networks, and raise alarms about what threatens money there.
 
-Alarms are raised on another queue than the tasks that ask networks, so that a stopped worker of those is noticed.
+Alarms are raised on another queue than the tasks that query networks, so that a stopped worker of those is noticed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from payments.monitoring.watching_roles import watch_roles
 
 @shared_task(name="operations.measure_networks")
 def measure_networks() -> None:
-    """Ask every network what its wallet holds, what sending costs, and who holds the roles of the factory."""
+    """Measure the wallet balances, the costs of sending and the roles of the factory on every network."""
     for environment, network in places_in_use():
         with contained("network not measured", environment=environment, network=network):
             measure_network(environment, network)

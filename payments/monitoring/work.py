@@ -1,4 +1,4 @@
-"""Which periodic work is late, computed on request, so that it works even when nothing runs."""
+"""Periodic work that is late, computed on request, so that it works even when nothing runs."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _of_watcher(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
 
 
 def _of_reconcile(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
-    """The runs of reconcile that beat asks for. While the full one is at work, no quick one is."""
+    """The runs of reconcile that beat schedules. While the full one is at work, no quick one is."""
     quick, full = last_run("quick"), last_run("full")
     apart = max(QUICK_EVERY, (QUICK_RESTS + 1) * quick.duration) if quick is not None else QUICK_EVERY
     most = QUICK_INTERVALS * apart + (2 * full.duration if full is not None else timedelta())

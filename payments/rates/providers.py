@@ -172,8 +172,8 @@ def providers() -> dict[str, Provider]:
         ("gemini", "https://api.gemini.com", _each, "/v2/ticker/{}", parse_gemini),
     )
     return {ecb.name: ecb} | {
-        name: Provider(name, address, asked(name, path, parser), frozenset(_markets(name)))
-        for name, address, asked, path, parser in exchanges
+        name: Provider(name, address, base(name, path, parser), frozenset(_markets(name)))
+        for name, address, base, path, parser in exchanges
     }
 
 

@@ -149,7 +149,7 @@ def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider
         return Refreshed()
     if providers is None:
         providers = [_where_set(PROVIDERS[name]) for name in settings.RATE_SOURCES if name in PROVIDERS]
-    answers = sources.ask(_due(providers, now), now=now)
+    answers = sources.fetch(_due(providers, now), now=now)
     heard = [*answers.observations, *(pegged_rates(now) if PEGS in settings.RATE_SOURCES else [])]
     agreed = _store(heard, now)
     forget_rates()

@@ -28,17 +28,17 @@ class RequestFailed(Exception):
     """The provider replied, but not with its data."""
 
 
-def ask(providers: Collection[Provider], *, now: datetime) -> Answers:
+def fetch(providers: Collection[Provider], *, now: datetime) -> Answers:
     """The observations of all providers. Never raises because of a provider."""
-    return asyncio.run(_ask_all(providers, now)) if providers else Answers((), ())
+    return asyncio.run(_fetch_all(providers, now)) if providers else Answers((), ())
 
 
-async def _ask_all(providers: Collection[Provider], now: datetime) -> Answers:
+async def _fetch_all(providers: Collection[Provider], now: datetime) -> Answers:
     requests = [(provider, path, parse) for provider in providers for path, parse in provider.requests.items()]
     headers = {"User-Agent": "Ballast", "Accept-Encoding": ACCEPT_ENCODING}
     async with httpx.AsyncClient(timeout=30, headers=headers) as client:
         results = await asyncio.gather(
-            *(_ask_one(client, provider, path, parse, now) for provider, path, parse in requests),
+            *(_fetch_one(client, provider, path, parse, now) for provider, path, parse in requests),
             return_exceptions=True,
         )
     observations: list[Observation] = []
@@ -53,7 +53,7 @@ async def _ask_all(providers: Collection[Provider], now: datetime) -> Answers:
     return Answers(tuple(observations), tuple(failures))
 
 
-async def _ask_one(
+async def _fetch_one(
     client: httpx.AsyncClient, provider: Provider, path: str, parse: Parser, now: datetime
 ) -> list[Observation]:
     # The limit of httpx is for each read; this one also ends a slow reply.

@@ -85,7 +85,7 @@ register(ProposalKind.ACCEPT, _accept_as_agreed, permission="payments.change_dis
 
 
 def people_needed(discrepancy: Discrepancy) -> int:
-    """How many operators it takes: two above the amount from which a payout needs two as well."""
+    """Number of operators needed: two above the amount from which a payout needs two as well."""
     limit = policy_of(discrepancy.environment).approval_above
     worth = usd_worth(discrepancy.asset, discrepancy.amount, discrepancy.decimals)
     return (
@@ -94,7 +94,8 @@ def people_needed(discrepancy: Discrepancy) -> int:
 
 
 def what_accepting_does(discrepancy: Discrepancy) -> str:
-    """Who gets how much, from where, and what becomes of the payment, as sentences for the operator who decides."""
+    """The recipients, amounts and sources, and the next state of the payment, as sentences for the operator who
+    decides."""
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     if (payment := discrepancy.payment) is None:
         return f"{amount} on {discrepancy.network} names no payment: attribute it to one first."
@@ -148,7 +149,7 @@ def take_discrepancy(
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """What accepting money would do. Amounts in base units of the money's coin.
+    """Result of accepting money. Amounts in base units of the money's coin.
 
     `gained` is what the merchant has more, `repaid` the part of it that pays back what the merchant owes. `surplus` is
     what then waits for a decision of its own. `status` is that of the payment afterwards.
@@ -161,10 +162,10 @@ class Acceptance:
 
 
 def preview_acceptance(discrepancy: Discrepancy, payment: Payment) -> Acceptance | None:
-    """What accepting an open discrepancy would do now: it is accepted, in a savepoint that is rolled back.
+    """Preview of accepting an open discrepancy now: it is accepted, in a savepoint that is rolled back.
 
-    None while it cannot be said: its network is halted, has just undone a transfer of the payment, or somebody else has
-    decided.
+    None while there is no preview: its network is halted, has just undone a transfer of the payment, or somebody else
+    has decided.
     """
     with (
         suppress(DiscrepancyResolved),

@@ -39,7 +39,7 @@ def name_transaction(payment: Payment, transaction_hash: str, *, named_by: str) 
     """Note that a merchant's payment was paid by an on-chain transaction whose money waits for its payment.
 
     It moves nothing: hashes are public, and two operators decide. Naming it again changes nothing. A transaction can
-    have two hashes, so the network is asked: call it outside of any database transaction.
+    have two hashes, so the network is queried: call it outside of any database transaction.
     """
     hashes = {transaction_hash.strip().lower()}
     try:
@@ -134,8 +134,8 @@ def _require_attributable(discrepancy: Discrepancy, payment: Payment) -> None:
 def _attribute(discrepancy: Discrepancy, payment: Payment, people: str, reasons: Sequence[str]) -> None:
     """Take the deposit out of suspense and let the payment be assessed with it. Payment and discrepancy are locked."""
     deposit = Deposit.objects.select_for_update().get(discrepancies=discrepancy)
-    said = [discrepancy.note, f"Attributed to {payment.public_id}.", *reasons]
-    discrepancy.note = "\n".join(filter(None, said))
+    notes = [discrepancy.note, f"Attributed to {payment.public_id}.", *reasons]
+    discrepancy.note = "\n".join(filter(None, notes))
     discrepancy.resolved_by = people[:_PEOPLE_KEPT]
     effects = DepositEffects(lost=[(deposit, discrepancy)], voided=[discrepancy])
     drafts = deposit_postings(effects)

@@ -1,4 +1,4 @@
-"""What is in suspense for a merchant: money that arrived, and waits for a decision."""
+"""Money in suspense for a merchant: it arrived, and waits for a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which destinations a refund may have: addresses its network can pay, and where the money would not be lost."""
+"""Valid destinations of a refund: addresses its network can pay, and where the money would not be lost."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class Destination:
 
     @property
     def names_person(self) -> bool:
-        """Whether the address says by itself whom in a shared account the money is for (an M address)."""
+        """True if the address itself names the owner in a shared account (an M address)."""
         return self.address.startswith("M")
 
 
 def family_of(environment: str, network: str) -> Family:
-    """How addresses are written on a network."""
+    """Family of a network, which decides the form of its addresses."""
     return registry.known_profile(environment, network).family
 
 
 def parse_destination(
     *, environment: str, network: str, address: str, memo: str = "", memo_type: str = ""
 ) -> Destination:
-    """The destination that was named, checked without asking the network; InvalidParameter says what is wrong.
+    """The named destination, checked without a query to the network; InvalidParameter with the fault.
 
-    Where nobody has said the type of the memo, a number is an id, and anything else text, as are zeros before a number.
+    Without a type of the memo, a number is an id, and anything else text, as are zeros before a number.
     """
     if environment == Environment.PRODUCTION and address.strip().lower() == SANDBOX_WALLET.lower():
         raise InvalidParameter("This is the wallet of the sandbox's examples.", param="destination")
@@ -59,14 +59,14 @@ def parse_destination(
     return Destination(parsed, named, _type_of(named, memo_type) if named else "")
 
 
-def _type_of(memo: str, said: str) -> str:
-    if said == MemoType.ID and not stellar_addresses.is_id(memo):
+def _type_of(memo: str, chosen: str) -> str:
+    if chosen == MemoType.ID and not stellar_addresses.is_id(memo):
         raise InvalidParameter(
             f"A memo of the type id is a whole number up to {stellar_addresses.MAXIMUM_ID}, without zeros before it. "
             "Say text if it is one.",
             param="memoType",
         )
-    return said or (MemoType.ID if stellar_addresses.is_id(memo) else MemoType.TEXT)
+    return chosen or (MemoType.ID if stellar_addresses.is_id(memo) else MemoType.TEXT)
 
 
 def _parse_memo(chain: Chain, address: str, text: str) -> str:

@@ -69,8 +69,8 @@ class SenderChallenge:
 
 
 def return_link(deposit: Deposit) -> str:
-    """The address of the page where the sender asks money of no payment back. Who has it can do nothing without the
-    sender's key, so it is good for ever."""
+    """The address of the page where the sender requests the return of money of no payment. Whoever has it can do
+    nothing without the sender's key, so it is good for ever."""
     return f"{settings.PUBLIC_URL}/return/{signing.dumps(deposit.pk.hex, salt=_LINK_SALT)}"
 
 
@@ -83,7 +83,7 @@ def deposit_of_link(token: str) -> Deposit | None:
 
 
 def is_returnable(deposit: Deposit) -> bool:
-    """Whether this money waits for a decision, belongs to no payment, and came from an address that is known."""
+    """True if this money waits for a decision, belongs to no payment, and came from an address that is known."""
     waits = Discrepancy.objects.filter(waiting_for_payment(), deposit=deposit).exists()
     return waits and bool(deposit.sender) and not deposit.is_surplus
 
@@ -91,8 +91,15 @@ def is_returnable(deposit: Deposit) -> bool:
 def new_challenge(deposit: Deposit, destination: Destination, *, now: datetime) -> SenderChallenge:
     """A message with a new nonce, good for an hour, this money and this destination. Nothing is stored."""
     nonce, until = secrets.token_hex(16), (now + GOOD_FOR).replace(microsecond=0)
-    said = [deposit.pk.hex, destination.address, destination.memo, destination.memo_type, nonce, int(until.timestamp())]
-    return SenderChallenge(_text(deposit, destination, nonce, until), signing.dumps(said, salt=_PROOF_SALT))
+    signed = [
+        deposit.pk.hex,
+        destination.address,
+        destination.memo,
+        destination.memo_type,
+        nonce,
+        int(until.timestamp()),
+    ]
+    return SenderChallenge(_text(deposit, destination, nonce, until), signing.dumps(signed, salt=_PROOF_SALT))
 
 
 def challenge_of(deposit: Deposit, token: str, *, now: datetime) -> tuple[Destination, str]:
@@ -109,10 +116,10 @@ def challenge_of(deposit: Deposit, token: str, *, now: datetime) -> tuple[Destin
 
 
 def prove_sender(deposit: Deposit, *, token: str, signature: str) -> PayerReturn:
-    """Note that the key of the sending address asks for this money at the destination that the token was made for.
+    """Note that the key of the sending address requests this money at the destination that the token was made for.
 
     It moves nothing: operators decide. A later proof replaces an earlier one that nobody has agreed to in full.
-    NotReturnable, ProofExpired; InvalidParameter says what is wrong with the signature.
+    NotReturnable, ProofExpired; InvalidParameter with the fault of the signature.
     """
     signature = signature.strip()
     if not signature or len(signature) > LONGEST_SIGNATURE:
@@ -193,13 +200,13 @@ def _note(deposit: Deposit, destination: Destination, text: str, signature: str)
         )
 
 
-def says(text: str, deposit: Deposit, destination: Destination) -> bool:
-    """Whether a text that was signed is about this money and this destination, in whatever language its amount is."""
+def covers(text: str, deposit: Deposit, destination: Destination) -> bool:
+    """True if a text that was signed is about this money and this destination, in whatever language its amount is."""
     return f"\n{_subject(deposit, destination)}\nNonce: " in text
 
 
 def _subject(deposit: Deposit, destination: Destination) -> str:
-    """Which money a message is about, and where it is to go."""
+    """The money a message is about, and its destination."""
     name = registry.known_profile(deposit.environment, deposit.network).name
     memo = f" with the memo {destination.memo}" if destination.memo else ""
     return "\n".join(
@@ -213,7 +220,7 @@ def _subject(deposit: Deposit, destination: Destination) -> str:
 
 
 def _text(deposit: Deposit, destination: Destination, nonce: str, until: datetime) -> str:
-    """What the person reads in the wallet. It names everything that it is good for."""
+    """The text of the message in the wallet. It names everything that it is good for."""
     return "\n".join(
         [
             "I have sent the money named here, and ask for it back at the address named here.",

@@ -1,4 +1,4 @@
-"""Which addresses cannot be paid: a token's contract, what is ours or payments are made to, and shared accounts."""
+"""Addresses that cannot be paid: a token's contract, what is ours or payments are made to, and shared accounts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ IS_OURS = """
         OR EXISTS (SELECT FROM payments_offeredaddress WHERE address = %(account)s)
         OR EXISTS (SELECT FROM transfers_wallet WHERE address = %(account)s)
 """
-"""Whether the database knows an account as ours, as part of another query."""
+"""True if the database knows an account as ours, as part of another query."""
 
 
 def refusal_of_account(chain: Chain, address: str) -> str | None:
-    """Why nobody can be paid at an address, told from the address alone; None when nothing speaks against it."""
+    """The reason nobody can be paid at an address, from the address alone; None when nothing speaks against it."""
     try:
         payable_account(chain.profile, address, own={*chain.own_accounts(), chain.cold_wallet()})
     except RecipientRefused as refusal:
@@ -48,7 +48,7 @@ def refusal_of(chain: Chain, address: str) -> str | None:
 
 
 def known_as_ours(accounts: Collection[str]) -> set[str]:
-    """Those of these accounts that the database knows as ours, by one query."""
+    """The accounts among these that the database knows as ours, by one query."""
     if not accounts:
         return set()
     # One account each: joined with a list of them, all payments would be read where most share one deposit address.
@@ -64,15 +64,15 @@ NEEDS_MEMO = (
     "carry. Name the M address that the service shows, which contains the memo, or a wallet of your own."
 )
 
-ASKED_AGAIN_AFTER, SILENCE_KEPT, MOST_REMEMBERED = timedelta(minutes=10), timedelta(seconds=30), 10_000
-"""How long a process remembers what a network said of a wallet, or that it was silent; and of how many wallets."""
+REPLY_KEPT, SILENCE_KEPT, MOST_REMEMBERED = timedelta(minutes=10), timedelta(seconds=30), 10_000
+"""Time a process remembers a network's reply about a wallet, or its silence; and the number of wallets."""
 
 _needs_memo: dict[tuple[str, str, str], tuple[bool, datetime]] = {}
-"""By environment, network and wallet: what the network said of it lately, and until when that is believed."""
+"""By environment, network and wallet: whether it needs a memo, and until when that is believed."""
 
 
 def needs_a_query(environment: str, network: str, wallet: str) -> bool:
-    """Whether it is not known of a wallet if its account asks for memos."""
+    """True if it is unknown whether a wallet's account requires memos."""
     if network not in registry.networks(environment) or not registry.profile(environment, network).takes_memos:
         return False
     known = _needs_memo.get((environment, network, wallet))
@@ -80,9 +80,10 @@ def needs_a_query(environment: str, network: str, wallet: str) -> bool:
 
 
 def query_wallet(environment: str, network: str, wallet: str, *, merchant_id: uuid.UUID) -> None:
-    """Ask the network whether the merchant's settlement currency can be paid to a wallet, and remember it for a while.
+    """Query the network whether the merchant's settlement currency can be paid to a wallet, and remember it for a
+    while.
 
-    Call it outside of any database transaction. A silent network speaks against nobody: the settlement asks again.
+    Call it outside of any database transaction. A silent network speaks against nobody: the settlement queries again.
     """
     if needs_a_query(environment, network, wallet):
         chosen = MerchantSettings.objects.values_list("settlement_currency", flat=True)
@@ -96,7 +97,7 @@ def query_wallet(environment: str, network: str, wallet: str, *, merchant_id: uu
 
 
 def note_refusal(environment: str, network: str, wallet: str, *, coin: str, problem: str) -> None:
-    """Store why a network would not pay a coin to a wallet; an empty problem says that it would."""
+    """Store the reason a network would not pay a coin to a wallet; an empty problem means that it would."""
     if problem:
         RefusedWallet.objects.update_or_create(
             environment=environment,
@@ -110,22 +111,26 @@ def note_refusal(environment: str, network: str, wallet: str, *, coin: str, prob
 
 
 def needs_memo(environment: str, network: str, wallet: str) -> bool:
-    """Whether a wallet's account is known to ask for memos, which settlements do not carry. Asks nobody."""
+    """True if a wallet's account is known to require memos, which settlements do not carry. Sends no query."""
     known = _needs_memo.get((environment, network, wallet))
     return known is not None and known[0]
 
 
 def _refusal_of(chain: Chain, wallet: str, coin: str) -> tuple[RecipientProblem | Literal[""] | None, timedelta]:
-    """Why the coin cannot be paid there, empty when it can, None when nobody knows; and how long that is remembered."""
+    """The reason the coin cannot be paid there, empty when it can, None when it is unknown; and how long that is
+    remembered."""
     assets = chain.profile.assets
     asset = assets.get(coin) or next(iter(assets.values()))
     try:
         chain.check_recipient(PayoutInstruction(asset, 1, chain.parse_address(wallet)))
     except RecipientRefused as refusal:
-        return refusal.problem if asset.code == coin or refusal.problem == "memo_required" else None, ASKED_AGAIN_AFTER
+        return (
+            refusal.problem if asset.code == coin or refusal.problem == "memo_required" else None,
+            REPLY_KEPT,
+        )
     except InvalidAddress:
-        return None, ASKED_AGAIN_AFTER
+        return None, REPLY_KEPT
     except ChainError as error:
         logger.warning("wallet could not be asked about", network=chain.profile.network, error=str(error))
         return None, SILENCE_KEPT
-    return "" if asset.code == coin else None, ASKED_AGAIN_AFTER
+    return "" if asset.code == coin else None, REPLY_KEPT

@@ -1,4 +1,5 @@
-"""What a refund takes from a payment and gives back to it. Every function is part of the caller's database transaction.
+"""Accounting of refunds: money taken from a payment and given back to it. Every function is part of the caller's
+database transaction.
 
 The caller holds the payment by `lock_payment`, so that no two refunds take the same money and none meets an assessment.
 """
@@ -22,7 +23,7 @@ from payments.suspense.recipient_checks import refusal_of
 from webhooks.events import catalogue
 
 MOST_SOURCES = 20
-"""Where memos are in use, each incoming transfer is asked about by itself: no more than so many."""
+"""Where memos are in use, each incoming transfer is queried by itself: no more than so many."""
 
 
 class RefundExceedsPayment(DomainError):
@@ -60,7 +61,7 @@ def open_discrepancies(payment: Payment) -> list[Discrepancy]:
 
 
 def may_be_given_back(payment: Payment, discrepancy: Discrepancy) -> bool:
-    """Whether an open discrepancy can be refunded; not when as much as came in has been given back already."""
+    """True if an open discrepancy can be refunded; not when as much as came in has been given back already."""
     return not _exceeds(payment, discrepancy, discrepancy.amount)
 
 
@@ -74,10 +75,10 @@ def reserve(
     returns_fee: bool = False,
     has_left: bool = False,
 ) -> None:
-    """Set money aside in the payout's ledger account: the payment's own released money, or all of a discrepancy. What
-    has left already is owed where the merchant's balance lacks it.
+    """Set money aside in the payout's ledger account: the payment's own released money, or all of a discrepancy. Money
+    that has left already is owed where the merchant's balance lacks it.
 
-    `returns_fee` says that the fee on it is given back by the next settlement, and taken again should it come back.
+    With `returns_fee`, the next settlement gives back the fee on it, and takes it again should it come back.
     """
     if discrepancy is not None:
         _lock(discrepancy, payment, amount)
@@ -135,7 +136,7 @@ def give_back(
 
 
 def complete(*, payment: Payment, discrepancy: Discrepancy | None, amount: int, refund_public_id: str) -> None:
-    """A refund has reached the payer for good; the payment says so, and so does an event."""
+    """Record that a refund has reached the payer for good, in the payment and in an event."""
     payment.returned += _counted_as_returned(discrepancy, amount)
     status = status_after_refunds(
         PaymentStatus(payment.status), paid=payment.released + payment.short, returned=payment.returned
@@ -157,7 +158,7 @@ def status_once_given_back(payment: Payment, discrepancy: Discrepancy) -> Paymen
 
 
 def _counted_as_returned(discrepancy: Discrepancy | None, amount: int) -> int:
-    """What of a refund was paid for the payment itself: all but a surplus and money that never counted."""
+    """The part of a refund that was paid for the payment itself: all but a surplus and money that never counted."""
     return amount if discrepancy is None or discrepancy.kind == DiscrepancyKind.UNDERPAID else 0
 
 
@@ -173,16 +174,16 @@ def sender_of(
 
 
 def pay_back_address(chain: Chain, payment: Payment, discrepancy: Discrepancy | None) -> str | None:
-    """Where that money can be paid back to without asking the payer; None when nobody knows.
+    """The address where that money can be paid back to without a question to the payer; None when it is unknown.
 
-    All of it must have come from there. Asks the network, so call it outside of any database transaction.
+    All of it must have come from there. Queries the network, so call it outside of any database transaction.
     """
     sender = sender_of(payment, discrepancy)
     if sender is None or refusal_of(chain, sender) is not None:
         return None
     sources = [identity for identity, _ in _came_from(payment, discrepancy)]
     if not chain.profile.takes_memos:
-        sources = sources[:1]  # the address alone tells
+        sources = sources[:1]  # the address alone decides
     if len(sources) > MOST_SOURCES:
         return None
     found = {chain.pay_back_address(source, sender) for source in sources}
@@ -203,7 +204,7 @@ def _came_from(
 
 
 def _is_own(discrepancy: Discrepancy | None) -> bool:
-    """Whether the money is a part of what the payment received."""
+    """True if the money is a part of what the payment received."""
     return discrepancy is None or discrepancy.kind in OWN_KINDS
 
 

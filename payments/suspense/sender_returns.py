@@ -23,7 +23,7 @@ from payments.models import Deposit, Discrepancy
 from payments.states import RETURN_MOVES, DiscrepancyStatus, ReturnStatus
 from payments.suspense.acceptance import DiscrepancyResolved
 from payments.suspense.destinations import Destination
-from payments.suspense.payer_proofs import require_signed, says
+from payments.suspense.payer_proofs import covers, require_signed
 from payments.transfers.models import Payout
 from payments.transfers.payouts import approve_as_agreed, cancel_payout, request_payout
 from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
@@ -130,15 +130,15 @@ def _require_as_signed(returned: PayerReturn, deposit: Deposit) -> None:
         raise InvalidParameter("The sender has not signed this.", param="signature")
     if returned.signature:
         require_signed(deposit, returned.signed_text, returned.signature)
-    asked = (returned.environment, returned.network, returned.asset, returned.amount)
-    is_whole = asked == (deposit.environment, deposit.network, deposit.asset, deposit.amount)
-    if not is_whole or not says(returned.signed_text, deposit, Destination(returned.recipient, returned.memo)):
+    requested = (returned.environment, returned.network, returned.asset, returned.amount)
+    is_whole = requested == (deposit.environment, deposit.network, deposit.asset, deposit.amount)
+    if not is_whole or not covers(returned.signed_text, deposit, Destination(returned.recipient, returned.memo)):
         raise InvalidParameter("This is not what the sender has signed: another address, or other money.", param="note")
 
 
 def _reserve(returned: PayerReturn, deposit: Deposit, held: Discrepancy, proposal: Proposal, people: str) -> None:
-    said = [held.note, f"Given back by {returned.public_id}.", *proposal.reasons]
-    held.note = "\n".join(filter(None, said))
+    notes = [held.note, f"Given back by {returned.public_id}.", *proposal.reasons]
+    held.note = "\n".join(filter(None, notes))
     move_discrepancy(held, DiscrepancyStatus.REFUNDED, resolved_by=people[:_PEOPLE_KEPT])
     post_draft(postings.return_reserved(returned, deposit, held.kind), environment=returned.environment)
     payout = request_payout(

@@ -20,7 +20,7 @@ BATCH = 200
 _SCALES = range(2, 19)
 
 EXTRA = (DiscrepancyKind.OVERPAID, DiscrepancyKind.WRONG_TOKEN, DiscrepancyKind.WRONG_NETWORK)
-"""What came beside a payment, whatever became of that."""
+"""Suspense kinds that are never part of the price."""
 
 NOBODYS = (DiscrepancyKind.NO_MEMO, DiscrepancyKind.UNASKED)
 
@@ -47,7 +47,8 @@ def _open_crumbs() -> QuerySet[Discrepancy]:
 
 
 def _book(discrepancy: Discrepancy) -> bool:
-    """Whether it was booked. What a payment lacks is asked again under its lock: it may have been reopened since."""
+    """Book it; False if it was not booked. The payment's shortage is read again under its lock: it may have been
+    reopened since."""
     if discrepancy.payment_id is None:
         take_discrepancy(discrepancy, resolved_by=DECIDED_BY)
         return True

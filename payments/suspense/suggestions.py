@@ -1,5 +1,5 @@
-"""Whose money of no payment may be: payments that lacked about as much when it came, whose memo is like the one that
-came, or whose own address it came to. Only ever a hint."""
+"""Suggests the payment an unattributed deposit may belong to: by missing amount when it came, by a similar memo, or by
+the payment's own address. Only ever a hint."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Suggestion:
 
     payment: Payment
     is_exact: bool
-    """It lacks exactly this money, and its window was open when it came."""
+    """True if it lacks exactly this money, and its window was open when it came."""
     is_sender_known: bool
     """The same address has paid this merchant before."""
     is_named: bool
     """The merchant has named the on-chain transaction for this payment."""
     is_memo_similar: bool = False
-    """Its memo is the one that came but for one digit, or stands in the text that came."""
+    """True if its memo is the one that came but for one digit, or stands in the text that came."""
     is_address_own: bool = False
     """The money came to this payment's own address, before the payment existed."""
 
@@ -58,8 +58,8 @@ class Suggestion:
 
 
 def waiting_for_payment() -> Q:
-    """Money in suspense that belongs to no payment and can be given one: nobody has asked for it, or no memo names
-    the payment that it is for."""
+    """Money in suspense that belongs to no payment and can be given one: it is unrequested, or no memo names the
+    payment that it is for."""
     return Q(
         status=DiscrepancyStatus.OPEN,
         payment__isnull=True,
@@ -114,7 +114,7 @@ def suggested_payment(found: list[Suggestion]) -> Payment | None:
 
 
 def may_be_for(payment: Payment) -> list[Discrepancy]:
-    """Money that waits for its payment and may be for this one, as its merchant may be told."""
+    """Money that waits for its payment and may be for this one, as far as its merchant may know."""
     if payment.status not in _LACKING or not NETWORKS[payment.network].real.shares_account:
         return []
     waiting = Discrepancy.objects.filter(
@@ -130,7 +130,7 @@ def may_be_for(payment: Payment) -> list[Discrepancy]:
 
 
 def describe(discrepancy: Discrepancy) -> str:
-    """What came and for whom it may be, as sentences for the operators who decide."""
+    """The money that came and its possible payments, as sentences for the operators who decide."""
     deposit = discrepancy.deposit
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     if deposit is None:
@@ -215,5 +215,5 @@ def similar_memos(text: str) -> set[str]:
 
 
 def is_too_young(deposit: Deposit, payment: Payment) -> bool:
-    """Whether a payment did not exist yet when a deposit came: it cannot have been meant for it."""
+    """True if a payment did not exist yet when a deposit came: it cannot have been meant for it."""
     return is_older(deposit.first_block_time, payment.pk)

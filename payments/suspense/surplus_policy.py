@@ -1,4 +1,4 @@
-"""What happens by itself to what was paid beyond a price: kept, given back, or left for a decision.
+"""Automatic handling of a surplus: kept, given back, or left for a decision.
 
 Each way takes the same steps as a person's decision, so that events, postings and reversals are the same.
 """
@@ -29,7 +29,7 @@ _SCALES = range(19)
 
 
 class Outcome(StrEnum):
-    """What becomes of a surplus."""
+    """Outcome for a surplus."""
 
     KEPT = "kept"
     GIVEN_BACK = "given_back"
@@ -38,13 +38,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SurplusPolicy:
-    """What a merchant has chosen; `kept_bps` is of the price, in hundredths of a percent."""
+    """A merchant's policy; `kept_bps` is of the price, in hundredths of a percent."""
 
     choice: str = Surplus.ASK
     kept_bps: int = 0
 
     def outcome(self, surplus: int, *, due: int, decimals: int) -> Outcome:
-        """What becomes of a surplus over a price, both in base units."""
+        """Outcome for a surplus over a price, both in base units."""
         if self.choice == Surplus.KEEP and surplus * BASIS_POINTS <= due * self.kept_bps:
             return Outcome.KEPT
         if self.choice == Surplus.GIVE_BACK and surplus >= LEAST_GIVEN_BACK * 10**decimals:

@@ -169,12 +169,12 @@ def test_dust_in_every_block_is_told_now_and_then_and_what_matters_at_once(monke
         crediting.assess_due()
     flooded = now(payment)
     assert flooded.received >= 37
-    assert flooded.version == recording.TOLD_AT_ONCE
+    assert flooded.version == recording.RECORDED_AT_ONCE
     assert flooded.untold == ["payment.underpaid"]
     assert flooded.assess_at is not None
     assert flooded.assess_at > timezone.now()
 
-    monkeypatch.setattr(recording, "TOLD_AGAIN_AFTER", timedelta())
+    monkeypatch.setattr(recording, "DEFERRED_FOR", timedelta())
     crediting.assess_payment(payment.pk)
     told = Event.objects.about(payment.pk).order_by("-id")[0]
     assert (told.type, told.payload["amountReceived"]) == ("payment.underpaid", f"0.{flooded.received:06}")

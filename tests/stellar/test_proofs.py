@@ -56,7 +56,7 @@ def test_a_wallet_is_proven_by_those_who_can_pay_from_it(local: LocalHorizon) ->
 
     def prove(*keys: Keypair) -> None:
         signature = signed(challenge.text, *keys)
-        reply = proving.ask_account(wallet, token=challenge.token, signature=signature)
+        reply = proving.query_account(wallet, token=challenge.token, signature=signature)
         proving.prove_wallet(wallet, token=challenge.token, signature=signature, reply=reply)
 
     for keys in ((account,), (FIRST,), (account, FIRST)):

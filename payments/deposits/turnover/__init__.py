@@ -1,1 +1,1 @@
-"""What payments came to by the hour and day, kept as counters so that no page reads the payments."""
+"""Turnover of payments by the hour and day, kept as counters so that no page reads the payments."""

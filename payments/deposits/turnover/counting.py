@@ -25,7 +25,7 @@ _UNPAID = (PaymentStatus.EXPIRED, PaymentStatus.UNDERPAID, PaymentStatus.PARTIAL
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one payment adds to the counters of its hour."""
+    """The part of one payment in the counters of its hour."""
 
     paid: int = 0
     unpaid: int = 0

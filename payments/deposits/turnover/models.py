@@ -8,7 +8,7 @@ from django.db import models
 
 
 class Span(models.TextChoices):
-    """How long a counter's time is. Hours are kept for a few days only."""
+    """Length of a counter's time. Hours are kept for a few days only."""
 
     HOUR = "hour", "Hour"
     DAY = "day", "Day"
@@ -39,7 +39,7 @@ class TurnoverDelta(models.Model):
 
 
 class Turnover(models.Model):
-    """What a merchant's payments created in an hour or a day came to, changes not folded yet left out."""
+    """Turnover of a merchant's payments created in an hour or a day, changes not folded yet left out."""
 
     merchant_id = models.UUIDField()
     environment = models.CharField(max_length=10)

@@ -15,7 +15,7 @@ from payments.deposits.turnover.models import Span
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What payments of one network, coin and currency, created in a bar of time, came to."""
+    """Turnover of payments of one network, coin and currency, created in a bar of time."""
 
     at: datetime
     network: str
@@ -41,8 +41,8 @@ _READ = f"""
 def turnover_between(
     merchant: Merchant, environment: str, span: Span, first: datetime, end: datetime, *, bar: timedelta
 ) -> list[Came]:
-    """What payments created from `first` up to but without `end` came to, in bars of whole hours or days, UTC."""
-    asked: dict[str, Any] = {
+    """Turnover of payments created from `first` up to but without `end`, in bars of whole hours or days, UTC."""
+    parameters: dict[str, Any] = {
         "merchant": merchant.pk,
         "environment": str(environment),
         "span": span.value,
@@ -51,5 +51,5 @@ def turnover_between(
         "bar": bar,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_READ, asked)
+        cursor.execute(_READ, parameters)
         return [Came(*row[:4], *map(int, row[4:])) for row in cursor.fetchall()]

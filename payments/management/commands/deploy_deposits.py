@@ -75,9 +75,9 @@ class Command(BaseCommand):
         signed = deployment.sign_deployment(
             wanted, providers, chain_id=profile.evm_chain_id, rules=rules, signer=signer
         )
-        said = providers.tell(questions.broadcast(signed.raw))
-        refusals = [each for each in said if isinstance(each, RpcError) and not each.knows_already]
-        if len(refusals) == len(said):
+        answers = providers.tell(questions.broadcast(signed.raw))
+        refusals = [each for each in answers if isinstance(each, RpcError) and not each.knows_already]
+        if len(refusals) == len(answers):
             raise CommandError(f"No provider took the deployment: {refusals[0]}")
         self.stdout.write(f"Sent {signed.transaction_hash}; waiting for a block.")
         deadline = time.monotonic() + wait

@@ -87,17 +87,17 @@ def _holdings(
     for start in range(0, len(numbers), NUMBERS_AT_ONCE):
         some = numbers[start : start + NUMBERS_AT_ONCE]
         places = {number: derivations.address(number) for number in some}
-        asked = [(number, coin) for number in some for coin in coins]
+        queried = [(number, coin) for number in some for coin in coins]
         answers = providers.agree(
             *(
                 questions.token_balance(coin.contract, places[number], height)
                 if coin.contract
                 else questions.native_balance(places[number], height)
-                for number, coin in asked
+                for number, coin in queried
             )
         )
         held: dict[int, dict[str, str]] = {}
-        for (number, coin), units in zip(asked, answers, strict=True):
+        for (number, coin), units in zip(queried, answers, strict=True):
             if units:
                 held.setdefault(number, {})[coin.code] = str(units)
         yield from ((number, places[number], coins_held) for number, coins_held in held.items())

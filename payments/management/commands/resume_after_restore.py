@@ -87,7 +87,7 @@ class Command(BaseCommand):
         since = min(since or standstill.complete_until, standstill.complete_until)
         self.stdout.write(f"{standstill.message} Everything until {since:%Y-%m-%d %H:%M:%S} UTC is there.")
         found = compare_with_chains(
-            since, without=without, look_ahead=look_ahead, is_dry=is_dry, tell=self.stdout.write
+            since, without=without, look_ahead=look_ahead, is_dry=is_dry, report=self.stdout.write
         )
         self._show(found)
         if found.problems:

@@ -70,9 +70,9 @@ class Command(BaseCommand):
 
     def _list(self, coins: Sequence[NativeCoin], asset: Asset, cost: int) -> int:
         for coin in coins:
-            asked = f", asked for by {coin.asked_by}" if coin.asked_at else ""
+            request = f", asked for by {coin.asked_by}" if coin.asked_at else ""
             address = coin.payment.address_on(coin.network)
-            self.stdout.write(f"{coin.payment.public_id}  {_shown(coin.held, asset)} at {address}{asked}")
+            self.stdout.write(f"{coin.payment.public_id}  {_shown(coin.held, asset)} at {address}{request}")
         total = sum(coin.held for coin in coins)
         self.stdout.write(f"{_shown(total, asset)} in all; bringing it in costs about {_shown(cost, asset)}.")
         return cost

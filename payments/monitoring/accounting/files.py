@@ -30,7 +30,7 @@ BALANCE_COLUMNS = (
 
 
 class _Scales:
-    """The digits of each coin, asked once."""
+    """The digits of each coin, read once."""
 
     def __init__(self, environment: str) -> None:
         self._environment = environment
@@ -124,7 +124,7 @@ def beancount(environment: str, days: Days) -> Iterator[str]:
 
 
 def account_name(account: SummedAccount) -> str:
-    """What beancount calls a account: `Liabilities:Ethereum:Merchant-Available:Mer-01h…`."""
+    """Name of an account in beancount: `Liabilities:Ethereum:Merchant-Available:Mer-01h…`."""
     kind = AccountKind(account.kind)
     parts = [_group_name(kind), account.network, kind.value, account.merchant]
     return ":".join("-".join(_words(part)) for part in parts if part)

@@ -22,7 +22,7 @@ POSTINGS_AT_A_TIME = 1_000
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """What a posting did to one account: signed base units, debits positive."""
+    """The change of one account by a posting: signed base units, debits positive."""
 
     account: SummedAccount
     owner: str

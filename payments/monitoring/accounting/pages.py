@@ -1,4 +1,4 @@
-"""What operators ask of the ledger in the admin: balances at an instant, the ledger as a file, the house's result."""
+"""Reports of the ledger in the admin: balances at an instant, the ledger as a file, the house's result."""
 
 from __future__ import annotations
 
@@ -101,24 +101,24 @@ class ResultForm(forms.Form):
 @require_safe
 @admin.site.admin_view
 def show_accounting(request: HttpRequest) -> HttpResponse:
-    """The page with both forms, and the balances that were asked for."""
+    """The page with both forms, and the requested balances."""
     _require_rights(request)
-    asked = BalancesForm(request.GET) if "environment" in request.GET else BalancesForm()
-    shown = _balances(asked) if asked.is_bound and asked.is_valid() else {}
-    return _page(request, asked, _of_last_month(), **shown)
+    entered = BalancesForm(request.GET) if "environment" in request.GET else BalancesForm()
+    shown = _balances(entered) if entered.is_bound and entered.is_valid() else {}
+    return _page(request, entered, _of_last_month(), **shown)
 
 
 @never_cache
 @require_safe
 @admin.site.admin_view
 def download_ledger(request: HttpRequest) -> HttpResponse | FileResponse:
-    """The ledger of the period that was asked for, as a file; the page again where something is wrong with it."""
+    """The ledger of the requested period, as a file; the page again where something is wrong with it."""
     _require_rights(request)
-    asked = LedgerForm(request.GET)
-    if not asked.is_valid():
-        return _page(request, BalancesForm(), asked, status=400)
-    environment, form = asked.cleaned_data["environment"], asked.cleaned_data["form"]
-    days = Days(asked.cleaned_data["first"], asked.cleaned_data["last"])
+    entered = LedgerForm(request.GET)
+    if not entered.is_valid():
+        return _page(request, BalancesForm(), entered, status=400)
+    environment, form = entered.cleaned_data["environment"], entered.cleaned_data["form"]
+    days = Days(entered.cleaned_data["first"], entered.cleaned_data["last"])
     # Written to disk first: a slow reader would hold the view of the database open.
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the reply closes it
     with one_view_of_the_ledger():
@@ -132,16 +132,16 @@ def download_ledger(request: HttpRequest) -> HttpResponse | FileResponse:
 @require_safe
 @admin.site.admin_view
 def show_result(request: HttpRequest) -> HttpResponse:
-    """What the house earned and spent by month, coin and account; as CSV with `?format=csv`."""
+    """Income and expenses of the house by month, coin and account; as CSV with `?format=csv`."""
     _require_rights(request)
     today = timezone.now().astimezone(UTC).date()
     begun = today.replace(day=1) - timedelta(days=1)
-    asked = ResultForm(request.GET if "environment" in request.GET else None, initial={"first": begun, "last": today})
-    context: dict[str, Any] = {**admin.site.each_context(request), "title": "The house's result", "form": asked}
-    if not asked.is_bound or not asked.is_valid():
-        return render(request, "admin/result.html", context, status=400 if asked.is_bound else 200)
-    environment = asked.cleaned_data["environment"]
-    months = months_between(asked.cleaned_data["first"], asked.cleaned_data["last"])
+    entered = ResultForm(request.GET if "environment" in request.GET else None, initial={"first": begun, "last": today})
+    context: dict[str, Any] = {**admin.site.each_context(request), "title": "The house's result", "form": entered}
+    if not entered.is_bound or not entered.is_valid():
+        return render(request, "admin/result.html", context, status=400 if entered.is_bound else 200)
+    environment = entered.cleaned_data["environment"]
+    months = months_between(entered.cleaned_data["first"], entered.cleaned_data["last"])
     if request.GET.get("format") == "csv":
         name = f"ballast-{environment}-result-{months[0].first:%Y-%m}-{months[-1].first:%Y-%m}.csv"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -193,9 +193,9 @@ def _of_last_month() -> LedgerForm:
     return LedgerForm(initial={"first": last.replace(day=1), "last": last})
 
 
-def _balances(asked: BalancesForm) -> dict[str, Any]:
-    environment, name = asked.cleaned_data["environment"], asked.cleaned_data["merchant"].strip()
-    at = asked.cleaned_data["at"] or timezone.now()
+def _balances(entered: BalancesForm) -> dict[str, Any]:
+    environment, name = entered.cleaned_data["environment"], entered.cleaned_data["merchant"].strip()
+    at = entered.cleaned_data["at"] or timezone.now()
     shown: dict[str, Any] = {"at": at, "environment": environment}
     if not name:
         with one_view_of_the_ledger():

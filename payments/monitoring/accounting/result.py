@@ -28,7 +28,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """What postings of one kind did to one account of the house in a month."""
+    """Change of one account of the house by postings of one kind in a month."""
 
     month: Days
     network: str
@@ -41,7 +41,7 @@ class ResultRow:
 
     @property
     def is_result(self) -> bool:
-        """Whether it was earned or spent; else it was put in, taken out or exchanged."""
+        """True if it was earned or spent; else it was put in, taken out or exchanged."""
         return self.kind.value not in CAPITAL
 
 
@@ -69,7 +69,7 @@ def months_between(first: date, last: date) -> list[Days]:
 
 
 def result_of(environment: str, months: Iterable[Days]) -> Iterator[ResultRow]:
-    """What the house gained and lost in each month, sorted by month, network, coin and account."""
+    """Gains and losses of the house in each month, sorted by month, network, coin and account."""
     kinds = kinds_where(group=Group.EQUITY)
     for month in months:
         bounds = ids.first_uuid_at(month.start), ids.first_uuid_at(month.end)

@@ -1,4 +1,4 @@
-"""What accounts of the ledger held before an instant, summed by kind, network, coin and merchant.
+"""Balances of the ledger's accounts before an instant, summed by kind, network, coin and merchant.
 
 Accounts that belong to one payment, deposit or payout are summed with all others of their kind: after a year there are
 millions of them, and nearly all are empty.
@@ -28,7 +28,7 @@ CAPITAL = ("treasury", "withdrawn", "spread:stock", "debt:offset", "debt:collect
 
 
 class SummedAccount(NamedTuple):
-    """What is summed into one balance: a kind of account in one coin on one network, of one merchant if it has one."""
+    """Accounts summed into one balance: a kind of account in one coin on one network, of one merchant if it has one."""
 
     kind: str
     network: str
@@ -39,7 +39,7 @@ class SummedAccount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """What an account held before a period, and what moved in it: signed base units, debits positive."""
+    """Opening balance of an account before a period, and its movements in it: signed base units, debits positive."""
 
     opening: int = 0
     debits: int = 0
@@ -61,7 +61,7 @@ class CoinTotals:
     by_kind: dict[AccountKind, int] = field(default_factory=dict)
 
     def of_group(self, group: Group) -> int:
-        """What all accounts of the group sum to: assets are liabilities plus equity. An expense takes off equity."""
+        """Sum of all accounts of the group: assets are liabilities plus equity. An expense takes off equity."""
         sign = 1 if group is Group.ASSET else -1
         kinds = [kind for kind in self.by_kind if kind.rules.group is group]
         return sum(kind.rules.natural(self.by_kind[kind]) * sign for kind in kinds)
@@ -85,15 +85,15 @@ _MOVEMENTS = f"""
 def movements(
     environment: str, start: datetime, end: datetime, *, merchant: Merchant | None = None
 ) -> dict[SummedAccount, Movement]:
-    """What each account held before `start`, and what moved in it from then until before `end`, sorted by account.
+    """Balance of each account before `start`, and its movements from then until before `end`, sorted by account.
 
     Of a merchant: its own accounts alone.
     """
     owner = "" if merchant is None else str(merchant.pk)
-    asked: dict[str, Any] = {"environment": environment, "owner": owner, "of_merchants": list(OF_MERCHANTS)}
-    asked |= {"start": ids.first_uuid_at(start), "end": ids.first_uuid_at(end)}
+    parameters: dict[str, Any] = {"environment": environment, "owner": owner, "of_merchants": list(OF_MERCHANTS)}
+    parameters |= {"start": ids.first_uuid_at(start), "end": ids.first_uuid_at(end)}
     with connection.cursor() as cursor:
-        cursor.execute(_MOVEMENTS, asked)
+        cursor.execute(_MOVEMENTS, parameters)
         return {
             SummedAccount(kind, network, asset, owner and ids.MERCHANT.encode(uuid.UUID(owner))): Movement(
                 *map(int, sums)
@@ -103,7 +103,7 @@ def movements(
 
 
 def balances_at(environment: str, at: datetime, *, merchant: Merchant | None = None) -> list[CoinTotals]:
-    """What the ledger held at an instant, for each coin of each network, sorted; empty kinds are left out.
+    """Balances of the ledger at an instant, for each coin of each network, sorted; empty kinds are left out.
 
     By every posting made until then, those of its millisecond included. Of a merchant: in its own accounts alone.
     """
