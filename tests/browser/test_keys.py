@@ -35,7 +35,7 @@ def test_a_secret_is_seen_once(page: Page, complaints: Complaints, email: str) -
     assert ApiKey.objects.get().name == "Web shop"
 
     page.reload()
-    expect(page.get_by_text("A secret is shown only once")).to_be_visible()
+    expect(page.get_by_text("A secret key is shown only once")).to_be_visible()
     assert secret[0] not in content_of(page)
     page.go_back()
     assert secret[0] not in content_of(page)

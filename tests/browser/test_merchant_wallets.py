@@ -65,8 +65,8 @@ def test_a_wallet_is_named_proven_and_replaced_after_a_wait(
     expect(page.get_by_text("The change is cancelled. Your current wallet stays in use.")).to_be_visible()
     expect(polygon).not_to_contain_text("A new wallet is paid")
     assert [mail.subject.partition(": ")[2] for mail in Mail.objects.order_by("id")] == [
-        "a wallet on Polygon (sandbox)",
-        "another wallet on Polygon waits (sandbox)",
+        "a wallet on Polygon was added (sandbox)",
+        "your wallet on Polygon will change (sandbox)",
         "the change of the wallet on Polygon is cancelled (sandbox)",
     ]
     assert complaints.found == []

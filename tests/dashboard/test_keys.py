@@ -47,7 +47,7 @@ def test_sending_the_same_form_again_makes_and_shows_nothing(client: Client) -> 
     client.post("/dashboard/keys/new", fields)
     again = client.post("/dashboard/keys/new", fields, follow=True)
     assert not SECRET.search(again.text)
-    assert "A secret is shown only once" in again.text
+    assert "A secret key is shown only once" in again.text
     assert ApiKey.objects.count() == 1
 
 
@@ -188,7 +188,7 @@ def test_rotating_makes_a_pair_with_the_same_limits_and_lets_the_old_one_end(cli
     replies = [api_client(pair).call("GET", "/payments") for pair in pairs]
     assert [reply.status_code for reply in replies] == [401, 200]
     assert replies[0].json()["error"]["code"] == "key_expired"
-    assert "does not work any more" in client.get(f"/dashboard/keys/{old.key.public_id}/rotate").text
+    assert "no longer works" in client.get(f"/dashboard/keys/{old.key.public_id}/rotate").text
 
 
 def test_a_replaced_pair_is_kept_or_ended_at_once(client: Client, member: Member) -> None:

@@ -219,7 +219,7 @@ def test_a_disabled_webhook_says_why_and_is_enabled_again(client: Client, endpoi
     refused = client.post(address_of(endpoint, "/test"), follow=True)
     assert "This webhook is disabled. Enable it first." in refused.text
     response = client.post(address_of(endpoint, "/enable"), follow=True)
-    assert "it also receives new events" in response.text
+    assert "It receives events from now on" in response.text
     assert current(endpoint).status == "enabled"
 
 

@@ -84,7 +84,7 @@ def test_what_lets_less_leave_holds_at_once_beside_what_is_proposed() -> None:
 def test_a_lower_limit_holds_also_for_somebody_whose_word_does_not_count() -> None:
     client, user = superuser()
     User.objects.filter(pk=user.pk).update(is_password_known=True)
-    assert "does not count" in change_policy(client, transfer_limit=7, daily_limit=10**9)
+    assert "cannot propose or approve" in change_policy(client, transfer_limit=7, daily_limit=10**9)
     policy = policy_of(SANDBOX)
     assert (policy.transfer_limit, policy.daily_limit) == (7, 500_000)
     assert not Proposal.objects.exists()

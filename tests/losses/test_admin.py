@@ -78,4 +78,4 @@ def test_the_merchant_reads_what_is_held_and_why_it_is_lost() -> None:
     held = "30.00 USDC that arrived are no longer on the network. 30.00 USDC of your balance is held until"
     assert held in browser.get(page).text
     lose(payment, Bearer.MERCHANT)
-    assert "were lost on the network and come off your balance. Destroyed by the issuer." in browser.get(page).text
+    assert "were lost on the network and are taken off your balance. Destroyed by the issuer." in browser.get(page).text

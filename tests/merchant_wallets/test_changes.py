@@ -78,16 +78,16 @@ class TestWaiting:
             make_member(owner.merchant, role=role)
         leading = [owner.user.email, admin.user.email]
         steps: list[tuple[Callable[[], object], str]] = [
-            (lambda: name(owner, FIRST), "Harbour Coffee: a wallet on Polygon (sandbox)"),
-            (lambda: name(admin, SECOND), "Harbour Coffee: another wallet on Polygon waits (sandbox)"),
+            (lambda: name(owner, FIRST), "Harbour Coffee: a wallet on Polygon was added (sandbox)"),
+            (lambda: name(admin, SECOND), "Harbour Coffee: your wallet on Polygon will change (sandbox)"),
             (
                 lambda: cancel_change(MerchantWallet.objects.get(address=SECOND), by=owner.user),
                 "Harbour Coffee: the change of the wallet on Polygon is cancelled (sandbox)",
             ),
-            (lambda: name(owner, THIRD), "Harbour Coffee: another wallet on Polygon waits (sandbox)"),
+            (lambda: name(owner, THIRD), "Harbour Coffee: your wallet on Polygon will change (sandbox)"),
             (
                 lambda: wait_is_over(MerchantWallet.objects.get(address=THIRD)),
-                "Harbour Coffee: another wallet on Polygon is in use (sandbox)",
+                "Harbour Coffee: your wallet on Polygon has changed (sandbox)",
             ),
         ]
         for act, subject in steps:
@@ -101,7 +101,7 @@ class TestWaiting:
         cancel_change(second, by=owner.user)
         assert wait_is_over(second) == 0
         assert statuses(owner.merchant) == {FIRST: "in_use", SECOND: "cancelled"}
-        with pytest.raises(DomainError, match="does not wait any more"):
+        with pytest.raises(DomainError, match="no longer waiting"):
             cancel_change(fresh(second), by=owner.user)
         assert name(owner, THIRD).status == "waiting"
 

@@ -124,7 +124,7 @@ def test_only_a_current_wallet_is_proven() -> None:
     owner = make_owner()
     first = name(owner, FIRST)
     name(owner, SECOND)
-    with pytest.raises(DomainError, match="not in use any more"):
+    with pytest.raises(DomainError, match="no longer in use"):
         simulate_proof(first)
 
 

@@ -145,7 +145,7 @@ class TestPages:
         assert logged_in(owner).post(at(member, "role"), {"role": "developer"}).status_code == 302
         assert client.get("/dashboard/keys/new").status_code == 200
         mail = Mail.objects.get()
-        assert (mail.to, mail.subject) == (member.user.email, "Your role at Harbour Coffee is Developer now")
+        assert (mail.to, mail.subject) == (member.user.email, "Your role at Harbour Coffee is now Developer")
         row = LoggedAction.objects.get(action="member.change_role")
         assert (row.before, row.after) == ({"role": "viewer"}, {"role": "developer", "person": member.user.email})
         assert (row.record, row.environment) == (member.public_id, "")

@@ -91,11 +91,11 @@ def test_a_page_looks_so_far_and_the_next_one_further(
         shop.call("GET", "/payments")
     assert found(client, "?path=balance") == []
     shown = page(client, "?path=balance")
-    assert "The newest 3 requests were looked through." in shown
+    assert "We searched the newest 3 requests." in shown
     older = re.search(r'href="(\?[^"]*before=[^"]*)">Older', shown)
     assert older
     assert found(client, older[1]) == ["GET /sandbox/v1/balance"]
-    assert "looked through" not in page(client, older[1])
+    assert "We searched" not in page(client, older[1])
     with CaptureQueriesContext(connection) as queries:
         page(client, "?path=balance&method=GET&outcome=2")
     assert len(queries) <= 12

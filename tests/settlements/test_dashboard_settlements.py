@@ -251,7 +251,7 @@ def test_one_that_waits_for_a_trustline_says_how_to_add_it_and_can_be_hurried(cl
     assert "A settlement waits until this wallet holds the coin" in listed
     assert 'href="/dashboard/settlements?status=pending"' in listed
     accept_again(waiting)
-    assert "is looked at again" in client.post(f"{page_of(waiting)}/retry", follow=True).text
+    assert "We check the wallet again" in client.post(f"{page_of(waiting)}/retry", follow=True).text
     assert pay_out(waiting).status == "completed"
 
 
