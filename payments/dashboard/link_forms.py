@@ -215,6 +215,12 @@ class LinkForm(PriceForm):
         "description", "amount", "currency", "min_amount", "max_amount", "coin", "network",
     )  # fmt: skip
 
+    @property
+    def networks_left_out(self) -> list[str]:
+        """Names of the networks that payers could choose if there were a wallet for them."""
+        data = self.cleaned_data
+        return [] if data["network"] else [name for each, name in self.networks.items() if each not in data["wallets"]]
+
     def to_request(self) -> NewLink:
         """What the service takes, once the data is valid."""
         return new_link(self.cleaned_data)

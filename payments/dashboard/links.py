@@ -208,6 +208,9 @@ def make_link(request: MemberRequest) -> HttpResponse:
         if (link := _made(form, lambda: _create_link(request, form))) is not None:
             request.action.done(link, after=fields_of(link, *LINK_FIELDS))
             messages.success(request, _("The payment link is created. Show it, send it, or print its poster."))
+            if left_out := form.networks_left_out:
+                words = _("Payers cannot choose these networks, as you entered no wallet for them: %s.")
+                messages.info(request, words % ", ".join(left_out))
             return redirect("dashboard_link", link.public_id)
     context = {"section": "dashboard_links", "form": form, "form_id": open_form(request)}
     return render(request, "dashboard/links/new.html", context)

@@ -84,7 +84,8 @@ def test_a_payment_whose_coin_the_payer_chooses_is_a_link_for_one(client: Client
 
 
 def test_a_link_is_made_shown_changed_and_taken_out_of_use(client: Client) -> None:
-    send(client, NEW, amount="", min_amount="5", max_amount="500", max_uses="40", expires_on="2199-06-30")
+    made = send(client, NEW, amount="", min_amount="5", max_amount="500", max_uses="40", expires_on="2199-06-30")
+    assert "as you entered no wallet for them: Stellar (simulated)." in text_of(made)
     link = PaymentLink.objects.get()
     assert (link.amount, link.least, link.most, link.max_uses) == (None, 500, 50_000, 40)
     assert link.expires_at is not None
