@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
+from config import ids
 from merchants.models import Merchant
 from payments.dashboard.search import finding
 from payments.dashboard.search.filters import PaymentFilter
@@ -15,6 +19,7 @@ from payments.dashboard.search.finding import Searched, find_payment
 from payments.dashboard.search.indexing import index_payments
 from payments.dashboard.search.models import SearchEntry
 from payments.dashboard.search.pieces import pieces_of
+from payments.dashboard.search.texts import LAST_KEY
 from payments.models import Payment
 from tests.factories import make_merchant
 from tests.payments.scenes import POLYGON, SANDBOX, STELLAR, confirm, make_payment, pay
@@ -125,16 +130,30 @@ def test_a_payment_is_found_by_any_part_of_the_hash_it_was_paid_by_since_its_ent
 
 def test_entries_of_the_version_before_are_written_again_and_found_meanwhile(wanted: Payment) -> None:
     transaction_hash, text = paid(wanted), "so-1042"
-    pieces = pieces_of(text, wanted.merchant_id, SANDBOX)
+    pieces = pieces_of(text, wanted.merchant_id, SANDBOX, None)
     SearchEntry.objects.filter(payment_id=wanted.pk).update(text=text, pieces=pieces, deposits_until=None)
     assert found(wanted.merchant, text) == [wanted]
     assert found(wanted.merchant, "李雷") == []
     assert [index_payments(batch=1), index_payments(batch=1)] == [1, 0]
     for part in (text, "李雷", transaction_hash[-6:]):
         assert found(wanted.merchant, part) == [wanted]
-    SearchEntry.objects.update(deposits_until=None)
+    SearchEntry.objects.update(pieces=pieces)
     assert [index_payments(batch=1) for _ in range(6)] == [1, 1, 1, 0, 0, 0]
     assert found(wanted.merchant, transaction_hash[-6:]) == [wanted]
+
+
+def test_entries_of_the_version_before_and_new_ones_do_not_hide_each_other(
+    wanted: Payment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_payment(merchant=wanted.merchant, metadata={"order": "SO-77"})
+    index_payments()
+    before = SearchEntry.objects.filter(payment_id=wanted.pk)
+    monkeypatch.setattr(finding, "RARE", 1)
+    monkeypatch.setattr(finding, "NEWEST", 1)
+    own, searched = Payment.objects.of(wanted.merchant, SANDBOX), Searched(wanted.merchant, SANDBOX, "so-")
+    assert len(searched.newest(own, before=None, limit=9)) == 2  # the newest, and one by the index
+    before.update(pieces=pieces_of("so-1042", wanted.merchant_id, SANDBOX, None))
+    assert len(searched.newest(own, before=None, limit=9)) == 3
 
 
 def test_what_was_found_is_shown_with_the_part_that_was_typed(wanted: Payment) -> None:
@@ -175,6 +194,40 @@ def test_pages_of_what_was_found_follow_each_other(wanted: Payment, monkeypatch:
         assert first + second == everything
 
 
+def test_what_only_old_payments_have_is_found_newest_first_without_reading_all_of_it(
+    wanted: Payment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Payment.objects.of(wanted.merchant, SANDBOX)
+    made_at = {days: timezone.now() - timedelta(days=days) for days in (40, 4, 30, 20)}
+    for instant in made_at.values():
+        payment = make_payment(merchant=wanted.merchant, metadata={"campaign": "spring", "name": "李雷"})
+        Payment.objects.filter(pk=payment.pk).update(id=ids.first_uuid_at(instant))
+    SearchEntry.objects.all().delete()  # they are older than what the task looks for
+    index_payments()
+    expected = [ids.first_uuid_at(made_at[days]) for days in sorted(made_at)]
+    monkeypatch.setattr(finding, "NEWEST", 1)
+    for text in ("spring", "PRIN", "李雷"):
+        assert [each.pk for each in found(wanted.merchant, text) if each != wanted] == expected, text
+    monkeypatch.setattr(finding, "RARE", 2)
+    searched = Searched(wanted.merchant, SANDBOX, "spring")
+    assert [each.pk for each in searched.newest(own, before=None, limit=26)] == expected[:2]
+    assert [each.pk for each in searched.newest(own, before=expected[1], limit=26)] == expected[2:]
+    one, two, three, all_there_are = (spans_read(searched, limit=limit) for limit in (1, 2, 3, None))
+    assert one < two < three < all_there_are
+
+
+def spans_read(searched: Searched, *, limit: int | None) -> int:
+    """How many spans of three days the database looks into for so many payments."""
+    walk = searched._by_index(LAST_KEY, limit=limit)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {walk.sql}", walk.params)
+        [[[explained]]] = cursor.fetchall()
+    nodes = [explained["Plan"]]
+    for node in nodes:
+        nodes += node.get("Plans", [])
+    return max(int(node["Actual Loops"]) for node in nodes)
+
+
 def test_what_is_new_is_found_once_it_is_indexed_and_what_was_there_before_is_too(wanted: Payment) -> None:
     SearchEntry.objects.all().delete()  # as in an installation of yesterday
     assert [index_payments(batch=2), index_payments(batch=2), index_payments(batch=2)] == [2, 1, 0]
@@ -187,12 +240,13 @@ def test_what_is_new_is_found_once_it_is_indexed_and_what_was_there_before_is_to
     assert found(wanted.merchant, "late commit") == [early]
 
 
-def test_pieces_are_a_merchants_own() -> None:
+def test_pieces_are_of_one_merchant_and_one_span_of_time() -> None:
     one, other = make_merchant(), make_merchant()
-    assert pieces_of("order", one.pk, SANDBOX) == pieces_of("order", one.pk, SANDBOX)
-    assert not set(pieces_of("order", one.pk, SANDBOX)) & set(pieces_of("order", other.pk, SANDBOX))
-    assert not set(pieces_of("order", one.pk, SANDBOX)) & set(pieces_of("order", one.pk, "production"))
-    assert pieces_of("ab\ncd", one.pk, SANDBOX) == []
+    pieces = set(pieces_of("order", one.pk, SANDBOX, 7))
+    assert pieces == set(pieces_of("order", one.pk, SANDBOX, 7))
+    for others in ((other.pk, SANDBOX, 7), (one.pk, "production", 7), (one.pk, SANDBOX, 8), (one.pk, SANDBOX, None)):
+        assert not pieces & set(pieces_of("order", *others))
+    assert pieces_of("ab\ncd", one.pk, SANDBOX, 7) == []
 
 
 def test_amounts_are_compared_in_the_digits_of_their_currency() -> None:

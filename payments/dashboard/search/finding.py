@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import reduce
 from itertools import product
 from operator import or_
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
+from django.db.models.lookups import Contains
+from django.utils import timezone
 
 from config import ids
 from config.money import FIAT_DIGITS, AmountNotExact, to_units
@@ -21,16 +27,27 @@ from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.recipients import person_of
-from payments.dashboard.search.models import SearchEntry
-from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of
-from payments.dashboard.search.texts import texts_of
+from payments.dashboard.search.models import NO_DEPOSIT, SearchEntry
+from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of, span_of
+from payments.dashboard.search.texts import LAST_KEY, texts_of
 from payments.models import Deposit, Payment
 
 NEWEST = 5_000
 """So many of the newest payments are looked through first: what many payments contain is found there."""
 
-RARE = 20_000
+RARE = 10_000
 """What few of the newest contain is looked for by the index, in so many payments that contain it, newest first."""
+
+_OF_SPANS = f"""
+    SELECT found.payment_id FROM unnest(%s::text[]) AS span (pieces), LATERAL (
+        SELECT payment_id FROM (
+            SELECT payment_id FROM {SearchEntry._meta.db_table}
+            WHERE pieces @> span.pieces::integer[] AND strpos(text, %s) > 0 AND payment_id < %s OFFSET 0
+        ) AS entry ORDER BY payment_id DESC
+    ) AS found LIMIT %s
+"""  # noqa: S608 - the table's own name
+"""Goes through the spans in their order, and ends in that in which enough is found. `OFFSET 0` has the pieces asked of
+their index, where the planner would rather walk along the keys."""
 
 Payments = QuerySet[Payment, Payment]
 
@@ -94,7 +111,7 @@ class Searched:
         """Every payment that fits, without a limit: for work that may take its time."""
         fits = self._amounts()
         fits += [Q(pk__in=self._sent_from())] if self._is_address() else []
-        fits += [] if self.is_too_short else [Q(pk__in=self._containing().values("payment_id"))]
+        fits += [] if self.is_too_short else [Q(pk__in=self._by_index(LAST_KEY, limit=None))]
         own = Payment.objects.of(self.merchant, self.environment)
         first, *others = [own.filter(each).order_by().values("pk") for each in fits] or [own.none().values("pk")]
         return Q(pk__in=first.union(*others, all=True) if others else first)
@@ -114,10 +131,9 @@ class Searched:
             add(reduce(or_, amounts))
         if self._is_address():
             add(Q(pk__in=self._sent_from()))
-        newest = payments.order_by("-pk").values("pk")
-        if not self.is_too_short and add(Q(pk__in=self._among(newest[:NEWEST]))) < limit:
-            for oldest in newest[NEWEST - 1 : NEWEST]:  # none: all were looked through
-                add(Q(pk__in=self._by_index(oldest["pk"])))
+        for condition in self._containing(payments, before or LAST_KEY):
+            if add(condition) >= limit:
+                break
         return sorted(found.values(), key=lambda payment: payment.pk, reverse=True)[:limit]
 
     def with_matches(self, payments: list[Payment]) -> list[Payment]:
@@ -167,24 +183,46 @@ class Searched:
     def _entries(self) -> QuerySet[SearchEntry]:
         return SearchEntry.objects.filter(merchant_id=self.merchant.pk, environment=self.environment)
 
-    def _has_part(self) -> Q:
-        """The text has it; of two characters the pieces say it, as these are of the metadata alone."""
-        return Q(text__contains=self._part) if len(self._part) >= LENGTH else self._has_pieces()
+    def _containing(self, payments: Payments, before: uuid.UUID) -> Iterator[Q]:
+        """The newest payments that contain it, then the older ones. Of two characters the index alone says it, as
+        these are looked for in the metadata alone."""
+        if self.is_too_short:
+            return
+        if len(self._part) >= LENGTH:
+            # A value and no join: the planner would rather look through all entries for one that has the part.
+            text = Subquery(SearchEntry.objects.filter(payment_id=OuterRef("pk")).values("text"))
+            newest = payments.order_by("-pk").values_list("pk", flat=True)
+            oldest = next(iter(newest[NEWEST - 1 : NEWEST]), None)
+            yield Q(Contains(text, self._part), pk__gte=oldest or NO_DEPOSIT)
+            if oldest is None:
+                return
+            before = oldest
+        yield self._older(before)
 
-    def _has_pieces(self) -> Q:
-        length = min(len(self._part), LENGTH)
-        return Q(pieces__contains=pieces_of(self._part, self.merchant.pk, self.environment, length=length))
+    def _older(self, before: uuid.UUID) -> Q:
+        """What the index finds, within its first and last key: the planner may walk along the keys, and not beyond."""
+        walk = self._by_index(before, limit=RARE)
+        with connection.cursor() as cursor:
+            cursor.execute(walk.sql, walk.params)
+            keys = [key for (key,) in cursor.fetchall()]
+        if not keys:
+            return Q(pk__in=[])
+        return Q(pk__in=RawSQL("SELECT unnest(%s::uuid[])", (keys,)), pk__range=(min(keys), max(keys)))
 
-    def _containing(self) -> QuerySet[SearchEntry]:
-        return self._entries().filter(self._has_pieces(), self._has_part())
-
-    def _among(self, payments: QuerySet[Payment, Any]) -> QuerySet[SearchEntry, Any]:
-        """Keys of those of these payments that contain it."""
-        return SearchEntry.objects.filter(self._has_part(), payment_id__in=payments).values("payment_id")
-
-    def _by_index(self, before: uuid.UUID) -> QuerySet[SearchEntry, Any]:
-        """Keys of the newest older payments that contain it, however old."""
-        return self._containing().filter(payment_id__lt=before).order_by("-payment_id").values("payment_id")[:RARE]
+    def _by_index(self, before: uuid.UUID, *, limit: int | None) -> RawSQL:
+        """Keys of the newest payments before this one that contain it, however old."""
+        of, length = (self.merchant.pk, self.environment), min(len(self._part), LENGTH)
+        oldest = self._entries().order_by("payment_id").values_list("payment_id", flat=True).first() or before
+        newest = min(before, ids.first_uuid_at(timezone.now() + timedelta(days=1)))
+        dated = [
+            pieces_of(self._part, *of, span, length=length) for span in range(span_of(newest), span_of(oldest) - 1, -1)
+        ]
+        undated = pieces_of(self._part, *of, None, length=length)
+        params: list[object] = []
+        for spans in (dated, [undated]):
+            pieces = [f"{{{','.join(map(str, each))}}}" for each in spans]
+            params += [pieces, self._part if length == LENGTH else "", before, limit]
+        return RawSQL(f"({_OF_SPANS}) UNION ALL ({_OF_SPANS})", params)  # noqa: S611
 
 
 def _is_address(chain: Chain, text: str) -> bool:

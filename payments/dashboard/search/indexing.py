@@ -10,8 +10,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from config import ids
-from payments.dashboard.search.models import NO_DEPOSIT, SearchEntry
-from payments.dashboard.search.pieces import SHORT, pieces_of
+from payments.dashboard.search.models import NO_DEPOSIT, OUTDATED, SearchEntry
+from payments.dashboard.search.pieces import DATED, SHORT, pieces_of, span_of
 from payments.dashboard.search.texts import Texts, texts_of
 from payments.models import Deposit, Payment
 
@@ -40,7 +40,7 @@ def to_index() -> list[QuerySet[Any]]:
     return [
         Payment.objects.filter(pk__gt=Coalesce(Subquery(_newest("payment_id")), Value(NO_DEPOSIT))),
         _paid().filter(pk__gt=Coalesce(Subquery(_newest("deposits_until")), Value(NO_DEPOSIT))),
-        SearchEntry.objects.filter(deposits_until=None),
+        SearchEntry.objects.filter(OUTDATED),
     ]
 
 
@@ -61,7 +61,7 @@ def _write_paid(batch: int) -> int:
 
 
 def _write_again(batch: int) -> int:
-    found = SearchEntry.objects.filter(deposits_until=None).values_list("payment_id", flat=True)[:batch]
+    found = SearchEntry.objects.filter(OUTDATED).order_by("payment_id").values_list("payment_id", flat=True)[:batch]
     return _rewrite(set(found), _newest("deposits_until").first() or NO_DEPOSIT)
 
 
@@ -92,11 +92,8 @@ def _entries(payments: QuerySet[Payment], until: uuid.UUID) -> list[SearchEntry]
 
 def entry_of(texts: Texts, until: uuid.UUID) -> SearchEntry:
     payment, words = texts.payment, texts.words
-    text = f"{words}\n{texts.codes}"
-    pieces = {
-        *pieces_of(text, payment.merchant_id, payment.environment),
-        *pieces_of(words, payment.merchant_id, payment.environment, length=SHORT),
-    }
+    text, of = f"{words}\n{texts.codes}", (payment.merchant_id, payment.environment, span_of(payment.pk))
+    pieces = {DATED, *pieces_of(text, *of), *pieces_of(words, *of, length=SHORT)}
     return SearchEntry(
         payment_id=payment.pk,
         merchant_id=payment.merchant_id,

@@ -8,9 +8,16 @@ from typing import ClassVar, Final
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models import Q
+
+from payments.dashboard.search.pieces import DATED
 
 NO_DEPOSIT: Final = uuid.UUID(int=0)
 """Older than every deposit."""
+
+
+OUTDATED: Final = ~Q(pieces__contains=[DATED])
+"""Entries that the version before wrote, and that are written again."""
 
 
 class SearchEntry(models.Model):
@@ -25,7 +32,7 @@ class SearchEntry(models.Model):
     text = models.TextField(help_text="As it is compared: the metadata, then ids, addresses and hashes, a line each.")
     pieces = ArrayField(
         models.IntegerField(),
-        help_text="Of every three characters in a row, and of every two of the metadata, with the merchant.",
+        help_text="Of every three characters in a row, and of every two of the metadata, with merchant and span.",
     )
     deposits_until = models.UUIDField(
         null=True, help_text="Up to this deposit the payment's are in the text; empty: the version before wrote it."
@@ -35,7 +42,9 @@ class SearchEntry(models.Model):
         verbose_name_plural = "search entries"
         indexes: ClassVar = [
             models.Index(fields=["merchant_id", "environment", "payment_id"], name="search_entry_of"),
-            GinIndex(fields=["pieces"], name="search_entry_pieces"),
+            # Each span of a search would read all of a list of what is pending.
+            GinIndex(fields=["pieces"], name="search_entry_pieces", fastupdate=False),
+            models.Index(fields=["payment_id"], name="search_entry_outdated", condition=OUTDATED),
             models.Index(fields=["deposits_until"], name="search_entry_until"),
         ]
 
