@@ -16,7 +16,8 @@ from config.api.fields import read_query
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from settlements import examples
-from settlements.exports.formats import csv_reply, statement_record
+from settlements.exports.bookkeeping import statement_reply
+from settlements.exports.formats import statement_record
 from settlements.models import SETTLEMENTS, Settlement
 from settlements.plans.reading import next_period_start, statement_of
 from settlements.records import preview_record, settlement_record
@@ -93,7 +94,7 @@ class SettlementViewSet(MerchantViewSet):
     def statement(self, request: Request, settlement_id: str) -> Response | HttpResponse:
         query = read_query(StatementQuery, request)
         statement = statement_of(self._settlement(settlement_id))
-        return csv_reply(statement) if query["format"] == CSV else Response(statement_record(statement))
+        return statement_reply(statement, CSV) if query["format"] == CSV else Response(statement_record(statement))
 
     def _settlement(self, public_id: str) -> Settlement:
         return self.find(ids.SETTLEMENT, public_id, Settlement.objects.of(self.merchant, self.environment))

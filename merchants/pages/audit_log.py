@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
 from django.db.models import QuerySet
@@ -20,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from config.api.renderers import format_instant, render_json
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, file_headers, text_cell
 from merchants import wording
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.models import LoggedAction
@@ -126,11 +124,7 @@ def export_actions(request: MemberRequest) -> HttpResponseBase:
         return redirect(f"{reverse('dashboard_audit')}?{request.GET.urlencode()}")
     matching = _matching(request, form).filter(form.keys().condition)
     name = f"ballast-audit-log-{timezone.now():%Y-%m-%d}.csv"
-    return StreamingHttpResponse(
-        _csv_lines(matching),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    return StreamingHttpResponse(csv_lines(_csv_rows(matching)), headers=file_headers(name))
 
 
 def _filter_form(request: MemberRequest) -> AuditFilterForm:
@@ -146,13 +140,12 @@ def _matching(request: MemberRequest, form: AuditFilterForm) -> QuerySet[LoggedA
     return LoggedAction.objects.of(request.merchant, request.environment).filter(**chosen)
 
 
-def _csv_lines(matching: QuerySet[LoggedAction]) -> Iterator[bytes]:
+def _csv_rows(matching: QuerySet[LoggedAction]) -> Iterator[Sequence[str]]:
     """A few rows at a time, so that a long log takes neither memory nor a long statement."""
-    yield _csv_line(CSV_COLUMNS)
+    yield CSV_COLUMNS
     rows = list(matching.order_by("-pk")[:EXPORTED_AT_ONCE])
     while rows:
-        for row in rows:
-            yield _csv_line(_cells(row))
+        yield from map(_cells, rows)
         rows = list(matching.filter(pk__lt=rows[-1].pk).order_by("-pk")[:EXPORTED_AT_ONCE])
 
 
@@ -171,9 +164,3 @@ def _cells(row: LoggedAction) -> tuple[str, ...]:
         render_json(row.after).decode(),
         row.public_id,
     )
-
-
-def _csv_line(cells: tuple[str, ...]) -> bytes:
-    text = StringIO()
-    csv.writer(text).writerow(cells)
-    return text.getvalue().encode()

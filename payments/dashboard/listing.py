@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config import ids
 from config.errors import DomainError
+from config.pages.files import file_headers
 from config.pages.wording import whole
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
@@ -234,8 +235,7 @@ def download(request: MemberRequest, export_id: str) -> StreamingHttpResponse:
     if asked_for.status != ExportStatus.READY:
         raise Http404
     name = f"payments-{asked_for.environment}-{asked_for.created_at:%Y-%m-%d-%H%M}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(read_file(asked_for), content_type="text/csv; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(read_file(asked_for), headers=file_headers(name))
 
 
 def _own_export(request: MemberRequest, export_id: str) -> Export:

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from config.api.renderers import render_json
 from config.environments import Environment
+from config.pages.files import file_headers
 from config.pages.refusals import too_many
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
@@ -70,9 +71,8 @@ def receipt_reply(request: HttpRequest, payload: Payload, merchant: Merchant, fo
         context = {**_shown(payload), "brand": brand_of(merchant), "signed": signed_by(receipt), "path": request.path}
         return HttpResponse(render_to_string("receipts/receipt.html", context, request), headers=PRIVATE_HEADERS)
     content = receipt_pdf(receipt) if form == "pdf" else render_json(receipt, indented=True)
-    name = f'attachment; filename="receipt-{payload["reference"]}.{form}"'
-    headers = PRIVATE_HEADERS | {"Content-Disposition": name}
-    return HttpResponse(content, content_type=f"application/{form}", headers=headers)
+    headers = PRIVATE_HEADERS | file_headers(f"receipt-{payload['reference']}.{form}")
+    return HttpResponse(content, headers=headers)
 
 
 @require_safe

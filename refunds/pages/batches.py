@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -19,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from config import ids
 from config.money import FIAT_DIGITS, from_units
 from config.pages import wording
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, file_headers, text_cell
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Merchant
@@ -171,26 +169,23 @@ def show_batch(request: MemberRequest, batch_id: str) -> HttpResponse:
 def download_result(request: MemberRequest, batch_id: str) -> HttpResponse:
     """Every row of the file with what came of it, as CSV."""
     batch = _own_batch(request, batch_id)
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(RESULT_COLUMNS)
-    for item in _rows_of(batch):
-        row, payment = item.row, item.row.payment
-        writer.writerow(
-            (
-                row.line,
-                payment.public_id,
-                f"{from_units(row.fiat_amount, FIAT_DIGITS[payment.currency]):f}",
-                payment.currency,
-                f"{from_units(row.amount, payment.decimals):f}",
-                payment.cryptocurrency,
-                row.refund.status if row.refund else "not_refunded" if row.problem else "waiting",
-                row.refund.public_id if row.refund else "",
-                text_cell(row.problem),
-            )
-        )
-    headers = {"Content-Disposition": f'attachment; filename="ballast-refunds-{batch.public_id}.csv"'}
-    return HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+    lines = csv_lines([RESULT_COLUMNS, *map(_result_of, _rows_of(batch))])
+    return HttpResponse("".join(lines), headers=file_headers(f"ballast-refunds-{batch.public_id}.csv"))
+
+
+def _result_of(item: BatchRow) -> tuple[object, ...]:
+    row, payment = item.row, item.row.payment
+    return (
+        row.line,
+        payment.public_id,
+        f"{from_units(row.fiat_amount, FIAT_DIGITS[payment.currency]):f}",
+        payment.currency,
+        f"{from_units(row.amount, payment.decimals):f}",
+        payment.cryptocurrency,
+        row.refund.status if row.refund else "not_refunded" if row.problem else "waiting",
+        row.refund.public_id if row.refund else "",
+        text_cell(row.problem),
+    )
 
 
 def _rows_of(batch: RefundBatch) -> list[BatchRow]:

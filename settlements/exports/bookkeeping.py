@@ -6,18 +6,17 @@ changes by, so that rounding never adds up and the lines sum to the rounded clos
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from io import StringIO
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 
-from config.pages.csv_cells import text_cell
+from config.api.renderers import render_json
+from config.pages.files import csv_lines, file_headers, text_cell
 from payments.states import BalanceChangeKind
-from settlements.exports.formats import exact, file_name, file_reply
+from settlements.exports.formats import exact, statement_csv, statement_record
 from settlements.plans.statements import CoinAccount, Line, LineType, Statement
 from settlements.wording import ENTRIES
 
@@ -66,21 +65,29 @@ COUNTER_ACCOUNTS: Mapping[str, str] = MappingProxyType(
 """SKR03, by the type of a line: what it is booked against. docs/settlements.md explains each."""
 
 
-def accounting_reply(statement: Statement, form: str, *, coin: str, timezone: str) -> HttpResponse | None:
-    """The statement as a file in one of FORMS; None for another form, or a coin that it does not have.
+def statement_reply(statement: Statement, form: str, *, coin: str = "", timezone: str = "UTC") -> HttpResponse:
+    """The statement as a file: `csv`, `json` or one of FORMS; Http404 for another form, or a coin that it has not.
 
-    Dates are those of the time zone. Xero and QuickBooks take one account, so one coin, at a time.
+    In FORMS dates are those of the time zone. Xero and QuickBooks take one account, so one coin, at a time.
     """
-    account = next((each for each in statement.accounts if each.coin == coin), None)
-    if form not in FORMS or account is None:
-        return None
-    accounts = statement.accounts if form == BOOKINGS else [account]
-    content = FORMS[form](accounts, ZoneInfo(timezone))
-    name = file_name(statement) + (f"-{form}" if form == BOOKINGS else f"-{coin.lower()}-{form}")
-    return file_reply(content.encode("utf-8-sig"), "text/csv; charset=utf-8", f"{name}.csv")
+    settlement, ending = statement.settlement, "json" if form == "json" else "csv"
+    # Begins with the period, for sorting.
+    name = f"ballast-{settlement.period_end:%Y-%m-%d}-{settlement.public_id}"
+    if form == "csv":
+        content = statement_csv(statement).encode()
+    elif form == "json":
+        content = render_json(statement_record(statement), indented=True)
+    else:
+        account = next((each for each in statement.accounts if each.coin == coin), None)
+        if form not in FORMS or account is None:
+            raise Http404
+        accounts = statement.accounts if form == BOOKINGS else [account]
+        content = "".join(FORMS[form](accounts, ZoneInfo(timezone))).encode("utf-8-sig")
+        name += f"-{form}" if form == BOOKINGS else f"-{coin.lower()}-{form}"
+    return HttpResponse(content, headers=file_headers(f"{name}.{ending}"))
 
 
-def _booking_list(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> str:
+def _booking_list(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [BOOKING_COLUMNS]
     for account in accounts:
         for line in _lines(account):
@@ -101,24 +108,24 @@ def _booking_list(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> str:
                     text_cell(_words(line)),
                 )
             )
-    return _written(rows, delimiter=";")
+    return csv_lines(rows, delimiter=";")
 
 
-def _xero(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> str:
+def _xero(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("Date", "Amount", "Payee", "Description", "Reference")]
     for line, amount in _in_cents(accounts[0]):
         rows.append((f"{_day(line, zone):%Y-%m-%d}", amount, "Ballast", _words(line), text_cell(line.reference)))
-    return _written(rows)
+    return csv_lines(rows)
 
 
-def _quickbooks(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> str:
+def _quickbooks(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("Date", "Description", "Amount")]
     for line, amount in _in_cents(accounts[0]):
         rows.append((f"{_day(line, zone):%m/%d/%Y}", text_cell(f"{_words(line)} {line.reference}".strip()), amount))
-    return _written(rows)
+    return csv_lines(rows)
 
 
-FORMS: Mapping[str, Callable[[Sequence[CoinAccount], ZoneInfo], str]] = MappingProxyType(
+FORMS: Mapping[str, Callable[[Sequence[CoinAccount], ZoneInfo], Iterator[str]]] = MappingProxyType(
     {BOOKINGS: _booking_list, "xero": _xero, "quickbooks": _quickbooks}
 )
 
@@ -147,9 +154,3 @@ def _day(line: Line, zone: ZoneInfo) -> datetime:
 def _words(line: Line) -> str:
     words = str(ENTRIES.get(line.type, line.type))
     return f"{words} ({line.other_coin})" if line.other_coin else words
-
-
-def _written(rows: Sequence[tuple[str, ...]], *, delimiter: str = ",") -> str:
-    text = StringIO()
-    csv.writer(text, delimiter=delimiter).writerows(rows)
-    return text.getvalue()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
+from itertools import chain
 from typing import Any
 
-from django.http import HttpResponse
-
-from config.api.renderers import format_instant, render_json
+from config.api.renderers import format_instant
 from config.money import from_units
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, text_cell
 from settlements.models import Settlement
 from settlements.plans.statements import CoinAccount, Line, LineType, OtherSide, Section, Statement
 from settlements.records import shown_rate
@@ -132,16 +129,10 @@ CSV_COLUMNS = (
 
 def statement_csv(statement: Statement) -> str:
     """RFC 4180 with a heading. The amounts of all lines sum to the closing balances."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(CSV_COLUMNS)
-    settlement_id = statement.settlement.public_id
-    number = 0
-    for account in statement.accounts:
-        for line in _with_bounds(statement.settlement, account):
-            number += 1
-            writer.writerow((VERSION, settlement_id, number, *_cells(line, account)))
-    return text.getvalue()
+    lines = ((line, account) for account in statement.accounts for line in _with_bounds(statement.settlement, account))
+    named = VERSION, statement.settlement.public_id
+    rows = ((*named, number, *_cells(line, account)) for number, (line, account) in enumerate(lines, start=1))
+    return "".join(csv_lines(chain([CSV_COLUMNS], rows)))
 
 
 def _with_bounds(settlement: Settlement, account: CoinAccount) -> Iterator[Line]:
@@ -180,26 +171,3 @@ def _cells(line: Line, account: CoinAccount) -> tuple[str, ...]:
         exact(line.other_side.amount, line.other_side.decimals) if line.other_side else "",
         "" if line.returns_fee is None else str(line.returns_fee).lower(),
     )
-
-
-# --- as files ----------------------------------------------------------------------------------------
-
-
-def csv_reply(statement: Statement) -> HttpResponse:
-    return file_reply(statement_csv(statement).encode(), "text/csv; charset=utf-8", f"{file_name(statement)}.csv")
-
-
-def json_reply(statement: Statement) -> HttpResponse:
-    content = render_json(statement_record(statement), indented=True)
-    return file_reply(content, "application/json", f"{file_name(statement)}.json")
-
-
-def file_reply(content: bytes, content_type: str, name: str) -> HttpResponse:
-    """A file to be saved under this name."""
-    disposition = f'attachment; filename="{name}"'
-    return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
-
-
-def file_name(statement: Statement) -> str:
-    """Begins with the period, for sorting, and names the settlement: `ballast-2027-01-31-set_…`."""
-    return f"ballast-{statement.settlement.period_end:%Y-%m-%d}-{statement.settlement.public_id}"

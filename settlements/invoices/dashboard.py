@@ -5,23 +5,22 @@ from __future__ import annotations
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from config import ids
-from config.api.renderers import render_json
 from config.pages.wording import fiat
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
 from merchants.pages.forms import LookMixin
 from merchants.roles import Action
-from settlements.invoices.documents import invoice_csv, invoice_record
+from settlements.invoices.documents import invoice_reply
 from settlements.invoices.issuer import issuer
 from settlements.invoices.models import BillingDetails, Invoice
-from settlements.invoices.paper import day_of, invoice_pdf, month_of, page_of
+from settlements.invoices.paper import day_of, month_of, page_of
 
 SECTION = "dashboard_invoices"
 SHOWN = 120
@@ -80,15 +79,7 @@ def show_invoice(request: MemberRequest, invoice_id: str) -> HttpResponse:
 @require_safe
 @member_required
 def download_invoice(request: MemberRequest, invoice_id: str) -> HttpResponse:
-    invoice, form = _own(request, invoice_id), request.GET.get("format", "csv")
-    headers = {"Content-Disposition": f'attachment; filename="{invoice.public_id}.{form}"'}
-    if form == "csv":
-        return HttpResponse(invoice_csv(invoice), content_type="text/csv; charset=utf-8", headers=headers)
-    if form == "pdf":
-        return HttpResponse(invoice_pdf(invoice), content_type="application/pdf", headers=headers)
-    if form == "json":
-        return HttpResponse(render_json(invoice_record(invoice)), content_type="application/json", headers=headers)
-    raise Http404
+    return invoice_reply(_own(request, invoice_id), request.GET.get("format", "csv"))
 
 
 @never_cache

@@ -1,16 +1,17 @@
-"""An invoice as the record of the API, and as CSV. Every digit is shown."""
+"""An invoice as the record of the API, and as a file. Every digit is shown."""
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
 from typing import Any
 
+from django.http import Http404, HttpResponse
+
 from config import ids
-from config.api.renderers import format_instant
+from config.api.renderers import format_instant, render_json
 from config.money import FIAT_DIGITS, from_units
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, file_headers, text_cell
 from settlements.invoices.models import Invoice
+from settlements.invoices.paper import invoice_pdf
 
 CSV_COLUMNS = (
     "number", "kind", "issued_at", "month", "type", "network", "cryptocurrency", "amount", "rate", "rate_source",
@@ -53,17 +54,25 @@ def invoice_record(invoice: Invoice) -> dict[str, Any]:
 
 def invoice_csv(invoice: Invoice) -> str:
     """A row for the fee of each coin on each network, and one each for `net`, `tax` and `total`."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(CSV_COLUMNS)
     named = (invoice.number, invoice.kind, format_instant(invoice.created_at), invoice.month)
     whom = [text_cell(str(invoice.recipient[field])) for field in ("name", "country", "taxId")]
-    taxed = (f"{invoice.tax_rate:f}", text_cell(invoice.tax_note), *whom)
-    for line in invoice.lines:
-        cells = [
-            line[field] for field in ("network", "cryptocurrency", "amount", "rate", "rateSource", "ratedAt", "net")
-        ]
-        writer.writerow((*named, "fee", *cells, invoice.currency, *taxed))
+    taxed = (invoice.currency, f"{invoice.tax_rate:f}", text_cell(invoice.tax_note), *whom)
+    rows = [("fee", *(line[field] for field in OF_LINES)) for line in invoice.lines]
     for type_, units in (("net", invoice.net), ("tax", invoice.tax), ("total", invoice.total)):
-        writer.writerow((*named, type_, *[""] * 6, money(units, invoice.currency), invoice.currency, *taxed))
-    return text.getvalue()
+        rows.append((type_, *[""] * 6, money(units, invoice.currency)))
+    return "".join(csv_lines([CSV_COLUMNS, *((*named, *row, *taxed) for row in rows)]))
+
+
+def invoice_reply(invoice: Invoice, form: str) -> HttpResponse:
+    """The invoice as a file: `csv`, `json` or `pdf`; Http404 for another form."""
+    content: str | bytes
+    match form:
+        case "csv":
+            content = invoice_csv(invoice)
+        case "json":
+            content = render_json(invoice_record(invoice))
+        case "pdf":
+            content = invoice_pdf(invoice)
+        case _:
+            raise Http404
+    return HttpResponse(content, headers=file_headers(f"{invoice.public_id}.{form}"))

@@ -14,10 +14,9 @@ from config import ids
 from config.api.fields import read_query
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
-from settlements.invoices.documents import invoice_csv, invoice_record
+from settlements.invoices.documents import invoice_record, invoice_reply
 from settlements.invoices.models import Invoice
-from settlements.invoices.paper import invoice_pdf
-from settlements.invoices.serializers import CSV, PDF, InvoiceListQuery, InvoiceQuery, InvoiceSchema
+from settlements.invoices.serializers import JSON, InvoiceListQuery, InvoiceQuery, InvoiceSchema
 
 
 class InvoiceViewSet(MerchantViewSet):
@@ -54,9 +53,6 @@ class InvoiceViewSet(MerchantViewSet):
     def retrieve(self, request: Request, invoice_id: str) -> Response | HttpResponse:
         query = read_query(InvoiceQuery, request)
         invoice = self.find(ids.INVOICE, invoice_id, Invoice.objects.of(self.merchant, self.environment))
-        headers = {"Content-Disposition": f'attachment; filename="{invoice.public_id}.{query["format"]}"'}
-        if query["format"] == CSV:
-            return HttpResponse(invoice_csv(invoice), content_type="text/csv; charset=utf-8", headers=headers)
-        if query["format"] == PDF:
-            return HttpResponse(invoice_pdf(invoice), content_type="application/pdf", headers=headers)
-        return Response(invoice_record(invoice))
+        if query["format"] == JSON:
+            return Response(invoice_record(invoice))
+        return invoice_reply(invoice, query["format"])

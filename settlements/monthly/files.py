@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from io import StringIO
 from typing import Any
+
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from config import ids
 from config.api.renderers import format_instant, render_json
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, file_headers, text_cell
 from merchants.models import Merchant
 from payments.monitoring.accounting.periods import Days
 from settlements.exports.formats import exact
 from settlements.monthly.months import name_of, number_of
+from settlements.monthly.paper import month_pdf
+from settlements.monthly.presenters import ENTRIES_OF_PDF, pages_of
 from settlements.monthly.reading import MonthAccount, MonthEntry, accounts_of, entries_of
 from settlements.monthly.valuation import Valuation, Valuer, Worth
 from settlements.plans.statements import LineType
@@ -31,27 +33,50 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
+def month_reply(
+    merchant: Merchant, environment: str, month: Days, valuer: Valuer, form: str, *, timezone: str, now: datetime
+) -> HttpResponseBase:
+    """The statement as a file: `csv`, `json` or `pdf`; Http404 for another form."""
+    headers = file_headers(f"ballast-{environment}-{name_of(month)}.{form}")
+    match form:
+        case "csv":
+            return StreamingHttpResponse(month_csv(merchant, environment, month, valuer), headers=headers)
+        case "json":
+            pieces = month_json(merchant, environment, month, valuer, timezone=timezone, now=now)
+            return StreamingHttpResponse(pieces, headers=headers)
+        case "pdf":
+            accounts = pages_of(merchant, environment, month, timezone, valuer, shown=ENTRIES_OF_PDF)
+            content = month_pdf(merchant, environment, month, accounts, runs=month.end > now, zone=timezone)
+            return HttpResponse(content, headers=headers)
+    raise Http404
+
+
 def month_csv(merchant: Merchant, environment: str, month: Days, valuer: Valuer) -> Iterator[str]:
     """A row for the opening balance, each entry, the change of rates and the closing balance of each account."""
-    yield _row(CSV_COLUMNS)
+    width = len(CSV_COLUMNS)
+    return csv_lines((*row, *[""] * (width - len(row))) for row in _rows(merchant, environment, month, valuer))
+
+
+def _rows(merchant: Merchant, environment: str, month: Days, valuer: Valuer) -> Iterator[tuple[str, ...]]:
+    yield CSV_COLUMNS
     named = (str(VERSION), merchant.public_id, environment, name_of(month))
     for account in accounts_of(merchant, environment, month):
         own = (*named, account.name, account.network, account.coin)
         balance, valuations = account.opening, valuer.begin(account)
         worth = _worth(valuer, [each.opening for each in valuations])
         opened = _padded((LineType.OPENING, *_when(month.start, month), "", exact(balance, account.decimals)))
-        yield _row((*own, *opened, *worth))
+        yield (*own, *opened, *worth)
         for entry in entries_of(account, month):
             balance = entry.balance
             worth = _worth(valuer, valuer.add(valuations, account, entry))
-            yield _row((*own, *_cells(account, entry, month), *worth))
+            yield (*own, *_cells(account, entry, month), *worth)
         # The end of the month is the beginning of the next one: what happens then is not in it any more.
         closed = (str(month.last), format_instant(month.end))
         valuer.close(valuations, account, balance)
         changed = [cell for each in valuations for cell in (each.currency, _amount(each.revaluation), "")]
-        yield _row((*own, *_padded(("revaluation", *closed)), *changed))
+        yield (*own, *_padded(("revaluation", *closed)), *changed)
         worth = _worth(valuer, [each.closing for each in valuations])
-        yield _row((*own, *_padded((LineType.CLOSING, *closed, "", exact(balance, account.decimals))), *worth))
+        yield (*own, *_padded((LineType.CLOSING, *closed, "", exact(balance, account.decimals))), *worth)
 
 
 _OF_ENTRIES = CSV_COLUMNS.index("coin") - CSV_COLUMNS.index("type")
@@ -195,9 +220,3 @@ def _record(account: MonthAccount, entry: MonthEntry, month: Days) -> dict[str, 
         "inSettlementCurrency": _in_currency(entry),
         "rate": entry.rate or None,
     }
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    text = StringIO()
-    csv.writer(text).writerow((*cells, *[""] * (len(CSV_COLUMNS) - len(cells))))
-    return text.getvalue()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase, StreamingHttpResponse
 from django.urls.converters import StringConverter
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -19,11 +19,9 @@ from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from merchants.models import MerchantSettings
 from payments.monitoring.accounting.periods import Days
-from settlements.monthly.files import month_csv, month_json, month_record
+from settlements.monthly.files import month_json, month_record, month_reply
 from settlements.monthly.months import months, name_of
-from settlements.monthly.paper import month_pdf
-from settlements.monthly.presenters import ENTRIES_OF_PDF, pages_of
-from settlements.monthly.serializers import CSV, PDF, MonthListQuery, MonthlyStatementSchema, MonthQuery, MonthSchema
+from settlements.monthly.serializers import JSON, MonthListQuery, MonthlyStatementSchema, MonthQuery, MonthSchema
 from settlements.monthly.valuation import Valuer
 
 
@@ -84,17 +82,10 @@ class MonthlyStatementViewSet(MerchantViewSet):
         now = timezone.now()
         zone = chosen.settlement_timezone
         valuer = Valuer.of(chosen, found, fiat=query["currency"], now=now)
-        name = f"ballast-{self.environment}-{month}.{query['format']}"
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        if query["format"] == CSV:
-            rows = month_csv(self.merchant, self.environment, found, valuer)
-            return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
-        if query["format"] == PDF:
-            accounts = pages_of(self.merchant, self.environment, found, zone, valuer, shown=ENTRIES_OF_PDF)
-            file = month_pdf(self.merchant, self.environment, found, accounts, runs=found.end > now, zone=zone)
-            return HttpResponse(file, content_type="application/pdf", headers=headers)
-        pieces = month_json(self.merchant, self.environment, found, valuer, timezone=zone, now=now)
-        return StreamingHttpResponse(pieces, content_type="application/json")
+        own = self.merchant, self.environment, found, valuer
+        if query["format"] == JSON:
+            return StreamingHttpResponse(month_json(*own, timezone=zone, now=now), content_type="application/json")
+        return month_reply(*own, query["format"], timezone=zone, now=now)
 
     @property
     def _settings(self) -> MerchantSettings:

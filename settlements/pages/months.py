@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from django.conf import settings
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -17,10 +17,9 @@ from merchants import wording as instants
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.models import MerchantSettings
 from payments.monitoring.accounting.periods import Days
-from settlements.monthly.files import month_csv, month_json
+from settlements.monthly.files import month_reply
 from settlements.monthly.months import month_named, months, name_of
-from settlements.monthly.paper import month_pdf
-from settlements.monthly.presenters import ENTRIES_OF_PAGE, ENTRIES_OF_PDF, FLOWS, head_of, pages_of, summary_of
+from settlements.monthly.presenters import ENTRIES_OF_PAGE, FLOWS, head_of, pages_of, summary_of
 from settlements.monthly.valuation import Valuer
 
 SECTION = "dashboard_months"
@@ -66,21 +65,9 @@ def show_month(request: MemberRequest) -> HttpResponse:
 @member_required
 def download_month(request: MemberRequest) -> HttpResponseBase:
     chosen, month = _chosen(request)
-    zone, valuer, now = chosen.settlement_timezone, _valuer(request, chosen, month), timezone.now()
-    merchant, environment = request.merchant, request.environment
-    form = request.GET.get("format", "csv")
-    headers = {"Content-Disposition": f'attachment; filename="ballast-{environment}-{name_of(month)}.{form}"'}
-    if form == "csv":
-        rows = month_csv(merchant, environment, month, valuer)
-        return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
-    if form == "json":
-        pieces = month_json(merchant, environment, month, valuer, timezone=zone, now=now)
-        return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
-    if form == "pdf":
-        accounts = pages_of(merchant, environment, month, zone, valuer, shown=ENTRIES_OF_PDF)
-        file = month_pdf(merchant, environment, month, accounts, runs=month.end > now, zone=zone)
-        return HttpResponse(file, content_type="application/pdf", headers=headers)
-    raise Http404
+    form, valuer, zone = request.GET.get("format", "csv"), _valuer(request, chosen, month), chosen.settlement_timezone
+    own = request.merchant, request.environment, month, valuer
+    return month_reply(*own, form, timezone=zone, now=timezone.now())
 
 
 def _chosen(request: MemberRequest) -> tuple[MerchantSettings, Days]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -32,8 +32,7 @@ from payments.suspense.recipient_checks import query_wallet
 from payments.transfers.wording import how_to_claim, set_aside_on
 from settlements import wording
 from settlements.debts.presenters import EndedDebtRow
-from settlements.exports.bookkeeping import accounting_reply
-from settlements.exports.formats import csv_reply, json_reply
+from settlements.exports.bookkeeping import statement_reply
 from settlements.models import SETTLEMENTS, Settlement
 from settlements.pages.forms import OtherWalletForm, SettlementFilterForm
 from settlements.pages.presenters import (
@@ -296,17 +295,8 @@ def _is_blocked(settlement: Settlement) -> bool:
 def download_statement(request: MemberRequest, settlement_id: str) -> HttpResponse:
     settlement = _own_settlement(request, settlement_id)
     statement = statement_of(settlement)
-    match request.GET.get("format", "csv"):
-        case "csv":
-            return csv_reply(statement)
-        case "json":
-            return json_reply(statement)
-        case form:
-            coin = request.GET.get("coin", settlement.currency)
-            reply = accounting_reply(statement, form, coin=coin, timezone=_timezone_of(request))
-            if reply is None:
-                raise Http404
-            return reply
+    form, coin = request.GET.get("format", "csv"), request.GET.get("coin", settlement.currency)
+    return statement_reply(statement, form, coin=coin, timezone=_timezone_of(request))
 
 
 @never_cache

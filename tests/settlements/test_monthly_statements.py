@@ -28,7 +28,6 @@ from refunds.services import NewRefund, create_refund
 from settlements.monthly import presenters
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.reading import accounts_of, entries_of
-from settlements.pages import months as month_pages
 from tests.accounting.clock import made_at, zone_far_from_midnight
 from tests.dashboard.conftest import browser_of
 from tests.dashboard.test_queries import queries_of
@@ -216,7 +215,7 @@ def test_the_pdf_says_what_the_page_says(member: Member, monkeypatch: pytest.Mon
     for words in ("Harbour & Coffee", "This month is in progress", "Your balance: USDC on", "Waits for your decision"):
         assert words in told
     assert "first entries of the month" not in told
-    monkeypatch.setattr(month_pages, "ENTRIES_OF_PDF", 3)
+    monkeypatch.setattr("settlements.monthly.files.ENTRIES_OF_PDF", 3)
     assert "These are the first entries of the month. The CSV and JSON files have all of them." in pdf()
     empty = browser_of(make_member()).get(FILE, {"format": "pdf"})
     assert "Nothing happened in this month" in text_in(empty.content)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.money import fiat_share, to_units
-from config.pages.csv_cells import text_cell
+from config.pages.files import text_cell
 from payments.states import BalanceChangeKind
 from settlements.exports.formats import CSV_COLUMNS, statement_csv, statement_record
 from settlements.plans.statements import CoinAccount, StatementDoesNotBalance, build_statement

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from io import StringIO
 from typing import Any
 
 from config import ids
 from config.api.renderers import format_instant, render_json
 from config.money import FIAT_DIGITS, from_units
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, text_cell
 from payments.models import Deposit
 
 COLUMNS = (
@@ -42,13 +40,13 @@ READ = (
 
 
 def heading() -> str:
-    return _csv([COLUMNS])
+    return "".join(csv_lines([COLUMNS]))
 
 
 def rows_csv(payments: Sequence[Any]) -> str:
     """A line for each payment that was read by READ."""
     hashes = _hashes([payment.pk for payment in payments if payment.deposit_count])
-    return _csv([_cells(payment, hashes[payment.pk]) for payment in payments])
+    return "".join(csv_lines(_cells(payment, hashes[payment.pk]) for payment in payments))
 
 
 def _cells(payment: Any, hashes: Sequence[str]) -> tuple[str, ...]:
@@ -83,12 +81,6 @@ def _hashes(keys: list[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
         if transaction_hash not in found[payment_id]:
             found[payment_id].append(transaction_hash)
     return found
-
-
-def _csv(rows: Sequence[Sequence[str]]) -> str:
-    text = StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue()
 
 
 def read(payments: Any) -> list[Any]:

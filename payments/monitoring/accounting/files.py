@@ -5,15 +5,13 @@ Amounts have every digit. Times are UTC, and a day is a day of UTC.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from io import StringIO
 from types import MappingProxyType
 
 from config.api.renderers import format_instant
 from config.money import from_units
-from config.pages.csv_cells import text_cell
+from config.pages.files import csv_lines, text_cell
 from merchants.ledger.chart import AccountKind, Group, Side
 from payments.monitoring.accounting.journal import JournalPosting, postings
 from payments.monitoring.accounting.periods import Days
@@ -46,51 +44,55 @@ class _Scales:
 
 def journal_csv(environment: str, days: Days) -> Iterator[str]:
     """A row for each line of each posting, oldest first."""
+    return csv_lines(_journal_rows(environment, days))
+
+
+def _journal_rows(environment: str, days: Days) -> Iterator[tuple[str, ...]]:
     scales = _Scales(environment)
-    yield _row(JOURNAL_COLUMNS)
+    yield JOURNAL_COLUMNS
     for posting in postings(environment, days.start, days.end):
         for number, line in enumerate(posting.lines, start=1):
             contra = [f"{each.account.kind} {each.owner}".strip() for each in posting.contra_accounts(line)]
             amount = scales.exact(abs(line.amount), line.account)
-            yield _row(
-                (
-                    str(posting.id),
-                    posting.at.date().isoformat(),
-                    format_instant(posting.at),
-                    environment,
-                    posting.kind,
-                    text_cell(posting.reference),
-                    text_cell(posting.memo),
-                    str(number),
-                    line.account.kind,
-                    AccountKind(line.account.kind).label,
-                    line.owner,
-                    line.account.network,
-                    line.account.asset,
-                    amount if line.amount > 0 else "",
-                    amount if line.amount < 0 else "",
-                    "; ".join(contra),
-                )
+            yield (
+                str(posting.id),
+                posting.at.date().isoformat(),
+                format_instant(posting.at),
+                environment,
+                posting.kind,
+                text_cell(posting.reference),
+                text_cell(posting.memo),
+                str(number),
+                line.account.kind,
+                AccountKind(line.account.kind).label,
+                line.owner,
+                line.account.network,
+                line.account.asset,
+                amount if line.amount > 0 else "",
+                amount if line.amount < 0 else "",
+                "; ".join(contra),
             )
 
 
 def balances_csv(environment: str, days: Days) -> Iterator[str]:
     """A row for each kind of account, coin and merchant: opening + debit - credit = closing, debits positive."""
+    return csv_lines(_balance_rows(environment, days))
+
+
+def _balance_rows(environment: str, days: Days) -> Iterator[tuple[str, ...]]:
     scales = _Scales(environment)
-    yield _row(BALANCE_COLUMNS)
+    yield BALANCE_COLUMNS
     for account, moved in movements(environment, days.start, days.end).items():
         kind = AccountKind(account.kind)
         named = (environment, days.first.isoformat(), days.last.isoformat(), kind.rules.group.value, account.kind)
         sums = (moved.opening, moved.debits, -moved.credits, moved.closing)
-        yield _row(
-            (
-                *named,
-                kind.label,
-                account.merchant,
-                account.network,
-                account.asset,
-                *(scales.exact(units, account) for units in sums),
-            )
+        yield (
+            *named,
+            kind.label,
+            account.merchant,
+            account.network,
+            account.asset,
+            *(scales.exact(units, account) for units in sums),
         )
 
 
@@ -156,12 +158,6 @@ def _transaction(day: date, kind: str, reference: str, metadata: Mapping[str, st
 def _text(value: str) -> str:
     escaped = " ".join(value.split()).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    text = StringIO()
-    csv.writer(text).writerow(cells)
-    return text.getvalue()
 
 
 FORMATS: Mapping[str, tuple[Callable[[str, Days], Iterator[str]], str, str]] = MappingProxyType(

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from config.environments import Environment
+from config.pages.files import file_headers
 from config.pages.wording import coins_held, grouped
 from merchants.ledger.chart import Group
 from merchants.models import Merchant
@@ -144,8 +145,7 @@ def show_result(request: HttpRequest) -> HttpResponse:
     months = months_between(entered.cleaned_data["first"], entered.cleaned_data["last"])
     if request.GET.get("format") == "csv":
         name = f"ballast-{environment}-result-{months[0].first:%Y-%m}-{months[-1].first:%Y-%m}.csv"
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return HttpResponse("".join(result_csv(environment, months)), content_type="text/csv", headers=headers)
+        return HttpResponse("".join(result_csv(environment, months)), headers=file_headers(name))
     rows = list(result_of(environment, months))
     context |= {"groups": _by_coin(rows), "query": request.GET.urlencode()}
     return render(request, "admin/result.html", context)

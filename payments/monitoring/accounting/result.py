@@ -6,16 +6,16 @@ taken out or exchanged (CAPITAL). Amounts are in the coins themselves: coins of 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from io import StringIO
+from itertools import chain
 
 from django.db import connection
 
 from config import ids
 from config.money import from_units
+from config.pages.files import csv_lines
 from merchants.ledger.chart import AccountKind, Group, kinds_where
 from merchants.ledger.models import Account, Entry, Posting
 from payments.monitoring.accounting.periods import Days
@@ -83,24 +83,18 @@ def result_of(environment: str, months: Iterable[Days]) -> Iterator[ResultRow]:
 
 def result_csv(environment: str, months: Iterable[Days]) -> Iterator[str]:
     """A row for each month, coin, account and kind of posting; below zero is what the house lost."""
-    yield _line(COLUMNS)
-    for row in result_of(environment, months):
-        yield _line(
-            (
-                environment,
-                f"{row.month.first:%Y-%m}",
-                row.network,
-                row.asset,
-                "result" if row.is_result else "capital",
-                row.kind.value,
-                row.kind.label,
-                row.posting_kind,
-                f"{from_units(row.amount, row.decimals):f}",
-            )
+    rows = (
+        (
+            environment,
+            f"{row.month.first:%Y-%m}",
+            row.network,
+            row.asset,
+            "result" if row.is_result else "capital",
+            row.kind.value,
+            row.kind.label,
+            row.posting_kind,
+            f"{from_units(row.amount, row.decimals):f}",
         )
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    text = StringIO()
-    csv.writer(text).writerow(cells)
-    return text.getvalue()
+        for row in result_of(environment, months)
+    )
+    return csv_lines(chain([COLUMNS], rows))
