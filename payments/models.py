@@ -19,8 +19,8 @@ from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
 from merchants.models import Merchant, OwnedQuerySet
-from payments.chains.base import LONGEST_PROVIDER_NAME
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.providers import LONGEST_PROVIDER_NAME
 from payments.states import (
     BalanceChangeKind,
     DepositStatus,

@@ -17,7 +17,7 @@ from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from config.pages import qr
 from payments.chains import registry
-from payments.chains.base import DepositAddress
+from payments.chains.protocol.addresses import DepositAddress
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment, page_url
 from payments.states import DepositStatus, PaymentStatus

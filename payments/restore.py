@@ -27,8 +27,9 @@ from merchants.ledger.invariants import CouldNotCheck, NetworkKey
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
-from payments.chains.base import Chain, IncomingTransfer, SentTransaction
 from payments.chains.errors import ChainError
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import IncomingTransfer, SentTransaction
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.crediting import assess_due
 from payments.deposits.models import ScanCursor
@@ -262,7 +263,7 @@ class _NextAddresses:
     def __init__(self, chain: Chain, numbers: Iterable[int]) -> None:
         self.numbers: dict[tuple[str, str], int] = {}
         for number in numbers:
-            for to in (chain.deposit_address(number), *chain.earlier_addresses(number)):
+            for to in chain.deposit_addresses(number):
                 self.numbers[to.address, to.memo or ""] = number
         self._addresses = {address for address, _ in self.numbers}
 

@@ -23,9 +23,9 @@ from config.pages.samples import SANDBOX_WALLET
 from merchants import counting
 from merchants.models import LatePayments, Merchant
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress, NetworkUnavailable
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import Chain
 from payments.choices import choices_among
 from payments.deposits.crediting import assess_locked
 from payments.deposits.models import ScanCursor

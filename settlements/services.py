@@ -22,8 +22,8 @@ from merchants.ledger.stops import may_leave
 from merchants.models import Member, Merchant, MerchantSettings
 from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused, SendingBlocked
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.routing import routing_of
 from payments.merchant_wallets.services import declare_lost

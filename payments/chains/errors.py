@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from config.errors import DomainError
 
 if TYPE_CHECKING:
-    from payments.chains.base import UnreadRecord
+    from payments.chains.protocol.transfers import UnreadRecord
 
 
 class ChainError(Exception):

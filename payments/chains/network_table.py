@@ -17,12 +17,12 @@ from config.coins import COINS
 from config.environments import Environment
 from config.hooks import of_a_checkout
 from config.money import Asset
-from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import factory as evm
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.chain import Chain
 from payments.chains.settings_lookup import settings_of
 from payments.chains.settings_parser import MAINNET, TESTNET, Kind
 from payments.chains.simulated.adapter import SimulatedChain

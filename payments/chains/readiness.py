@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from payments.chains.base import Cursor
 from payments.chains.errors import NotSetUp
+from payments.chains.protocol.scans import Cursor
 
 logger = structlog.get_logger(__name__)
 

@@ -9,10 +9,10 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
 from payments.chains import settings_lookup, settings_parser
-from payments.chains.base import Chain
 from payments.chains.network_table import SIMULATED, TESTNETS, network_table
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.chain import Chain
 
 
 class UnsupportedNetwork(DomainError):

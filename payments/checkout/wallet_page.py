@@ -23,8 +23,9 @@ from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
 from payments.chains import registry
-from payments.chains.base import BuildsPayments, DepositAddress, PaymentToSign
 from payments.chains.errors import ChainUnavailable, PayerRefused, TransferRefused
+from payments.chains.protocol.addresses import DepositAddress
+from payments.chains.protocol.wallets import BuildsPayments, PaymentToSign
 from payments.checkout.page import PRIVATE_HEADERS, payment_of
 from payments.checkout.payer import look_at
 from payments.models import Payment
@@ -42,7 +43,7 @@ MOST_BYTES = 4_000
 def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
     """The payment of this account, for its wallet to sign: `account` and `units`, what the page says is missing."""
     payment = payment_of(payment_id, request)
-    chain = _chain_of(payment)
+    payments = _payments_of(payment)
     if (refused := _count(request, payment)) is not None:
         return refused
     how = look_at(payment, timezone.now()).how_to_pay
@@ -51,7 +52,9 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
     to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
     asset = registry.asset(payment.environment, payment.network, payment.cryptocurrency)
     try:
-        asked = chain.payment_to_sign(request.POST.get("account", ""), to=to, asset=asset, amount=int(how.wallet.units))
+        asked = payments.payment_to_sign(
+            request.POST.get("account", ""), to=to, asset=asset, amount=int(how.wallet.units)
+        )
     except PayerRefused as error:
         return _refusal(400, str(error))
     except ChainUnavailable as error:
@@ -70,7 +73,7 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
     `isKnown` is False when the network did not answer: it may have arrived all the same.
     """
     payment = payment_of(payment_id, request)
-    chain = _chain_of(payment)
+    payments = _payments_of(payment)
     if (refused := _count(request, payment)) is not None:
         return refused
     asked = _asked(payment, request.POST.get("token", ""))
@@ -78,7 +81,7 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
     if asked is None or len(text) > MOST_BYTES:
         return _refusal(400, _("That took too long. Nothing was sent. Try again."))
     try:
-        chain.hand_in(asked, base64.b64decode(text, validate=True))
+        payments.hand_in(asked, base64.b64decode(text, validate=True))
     except (ValueError, binascii.Error):
         return _refusal(400, _("Your wallet signed something different. Nothing was sent."))
     except TransferRefused as error:
@@ -89,14 +92,14 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
     return _reply({"hash": asked.transaction_hash, "isKnown": True})
 
 
-def _chain_of(payment: Payment) -> BuildsPayments:
+def _payments_of(payment: Payment) -> BuildsPayments:
     try:
         chain = registry.chain(payment.environment, payment.network)
     except DomainError:
         raise Http404 from None
-    if not isinstance(chain, BuildsPayments):
+    if chain.wallet_payments is None:
         raise Http404
-    return chain
+    return chain.wallet_payments
 
 
 def _asked(payment: Payment, token: str) -> PaymentToSign | None:

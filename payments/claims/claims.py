@@ -15,8 +15,8 @@ from config.errors import InvalidParameter
 from config.money import format_crypto
 from merchants.ledger.models import Stop
 from payments.chains import registry
-from payments.chains.base import FoundTransaction
 from payments.chains.errors import ChainUnavailable, NetworkUnavailable
+from payments.chains.protocol.transfers import FoundTransaction
 from payments.claims.explanation import (
     ClaimCode,
     ClaimExplanation,

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from config.money import Asset
 from config.pages import wording
 from merchants.ledger.chart import suspense
-from payments.chains.base import FoundTransaction, IncomingTransfer, NonDeposit
 from payments.chains.profiles import CreditRule, Family, NetworkProfile
+from payments.chains.protocol.transfers import FoundTransaction, IncomingTransfer, NonDeposit
 from payments.deposits.addresses import WATCHED_AFTER_END, is_older
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment

@@ -11,8 +11,8 @@ from django.db import connection, transaction
 
 from config.errors import DomainError
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
+from payments.chains.protocol.chain import Chain
 from payments.deposits.models import AddressDerivation
 from payments.models import OfferedAddress, Payment
 
@@ -45,7 +45,7 @@ def name_of(names: Names, number: int) -> str:
 def may_give_out(environment: str, chain: Chain, known: Mapping[str, str] | None, number: int) -> bool:
     """True if the address that this process computes for a number is the one that everybody will look for. `known` is
     what `AS_JSON` returned."""
-    ours = _of_settings(environment, chain)
+    ours = of_settings(environment, chain)
     if not ours or not known:
         return True
     return name_of({int(first): name for first, name in known.items()}, number) == name_of(ours, number)
@@ -54,7 +54,7 @@ def may_give_out(environment: str, chain: Chain, known: Mapping[str, str] | None
 def require_as_noted(environment: str, chain: Chain) -> None:
     """NotSetUp when the settings give another address to a number that was given out, or to the next. The first time
     they are noted as they are."""
-    ours = _of_settings(environment, chain)
+    ours = of_settings(environment, chain)
     if ours and not (known := noted(environment)):
         rows = [AddressDerivation(environment=environment, first_number=first, name=ours[first]) for first in ours]
         AddressDerivation.objects.bulk_create(rows, ignore_conflicts=True)
@@ -65,7 +65,7 @@ def require_as_noted(environment: str, chain: Chain) -> None:
 def require_unchanged(environment: str, chain: Chain) -> None:
     """As require_as_noted, where nothing is to be noted."""
     if known := noted(environment):
-        _require_alike(environment, _of_settings(environment, chain), known)
+        _require_alike(environment, of_settings(environment, chain), known)
 
 
 def _require_alike(environment: str, ours: Names, known: Names) -> None:
@@ -79,9 +79,11 @@ def _require_alike(environment: str, ours: Names, known: Names) -> None:
             )
 
 
-def _of_settings(environment: str, chain: Chain) -> Names:
+def of_settings(environment: str, chain: Chain) -> Names:
     """Empty for a network that has none, or that is made anew with its database, as those of this machine are."""
-    return {} if registry.kind_of(environment) is None else chain.address_derivations()
+    if registry.kind_of(environment) is None or chain.derivations is None:
+        return {}
+    return chain.derivations.by_first_number()
 
 
 def require_addresses(chain: Chain, payments: Sequence[Payment]) -> None:
@@ -99,7 +101,7 @@ def require_addresses(chain: Chain, payments: Sequence[Payment]) -> None:
 def note(environment: str, chain: Chain, *, by: str) -> list[AddressDerivation]:
     """Note what the settings have more than was noted; returns it. OtherAddresses, and nothing is noted, when they
     change what was noted, or the address of a payment."""
-    ours, known = _of_settings(environment, chain), noted(environment)
+    ours, known = of_settings(environment, chain), noted(environment)
     added = [first for first in ours if first not in known]
     if any(ours.get(first) != name for first, name in known.items()):
         raise OtherAddresses

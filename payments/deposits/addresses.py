@@ -14,8 +14,9 @@ from django.utils import timezone
 from config import ids
 from config.database.database_time import CLOCKS_APART
 from payments.chains import registry
-from payments.chains.base import DepositAddress, Identity, IncomingTransfer
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.addresses import DepositAddress
+from payments.chains.protocol.transfers import Identity, IncomingTransfer
 from payments.models import OfferedAddress, Payment
 
 WATCHED_AFTER_END = timedelta(days=30)

@@ -12,8 +12,8 @@ from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.ledger.models import Stop, StopKind
 from merchants.ledger.stops import lift_stop, register_way, stop
 from payments.chains import registry
-from payments.chains.base import Cursor
 from payments.chains.errors import ChainError, NetworkUnavailable
+from payments.chains.protocol.scans import Cursor
 from payments.deposits.models import ScanCursor
 
 logger = structlog.get_logger(__name__)

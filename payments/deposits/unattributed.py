@@ -12,8 +12,8 @@ from django.db.models import Exists, Subquery
 from config.periodic.containment import contained
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft, post_drafts
-from payments.chains.base import IncomingTransfer
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.deposits.addresses import is_older
 from payments.deposits.assessment_effects import DepositEffects, hold
 from payments.deposits.models import PayerReturn, ScanCursor

@@ -18,8 +18,9 @@ from config.database.database_time import CLOCKS_APART, database_now, has_come
 from config.database.leases import lease_one
 from config.periodic import task_runs
 from merchants.ledger.models import Stop
-from payments.chains.base import IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
+from payments.chains.protocol.scans import Scan
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.chains.registry import chain
 from payments.deposits.address_derivations import require_as_noted
 from payments.deposits.addresses import PaymentAddresses

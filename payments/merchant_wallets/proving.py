@@ -18,7 +18,6 @@ from django.utils import timezone
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from payments.chains import registry
-from payments.chains.base import KnowsSigners
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.ownership import SignatureUnreadable, bytes_of, has_signed
@@ -107,10 +106,10 @@ def query_account(wallet: MerchantWallet, *, token: str, signature: str) -> Acco
         signed = bytes_of(chain.profile, signature)
     except (DomainError, SignatureUnreadable):
         return None
-    if not isinstance(chain, KnowsSigners):
+    if chain.signers is None:
         return None
     try:
-        accepts = chain.account_accepts(wallet.address, challenge.text, signed)
+        accepts = chain.signers.account_accepts(wallet.address, challenge.text, signed)
     except ChainError as error:
         logger.warning("network not asked about a signature", wallet=wallet.public_id, error=str(error))
         return AccountReply(challenge.text, signature, None)

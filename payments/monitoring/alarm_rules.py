@@ -18,8 +18,8 @@ from config.money import format_crypto
 from merchants.four_eyes.people import lately_reset
 from merchants.ledger.models import Stop, StopKind
 from payments.chains import registry
-from payments.chains.base import ProviderState
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.providers import ProviderState
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.monitoring import work
 from payments.monitoring.figures import coins_text, figures_of

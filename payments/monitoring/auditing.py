@@ -13,8 +13,8 @@ from config.installation.services import current_standstill
 from config.money import format_crypto
 from merchants.ledger.invariants import CouldNotCheck
 from payments.chains import registry
-from payments.chains.base import UnusualChange
 from payments.chains.errors import ChainError
+from payments.chains.protocol.operations import UnusualChange
 from payments.monitoring.models import NetworkSnapshot
 from payments.monitoring.states import AlarmKind
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot

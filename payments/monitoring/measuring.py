@@ -14,8 +14,8 @@ from config.money import Asset, format_crypto
 from merchants.ledger import stops
 from merchants.ledger.models import Stop
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import ChainError, SendingBlocked, TokenChanged
+from payments.chains.protocol.chain import Chain
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit
 from payments.monitoring.models import NetworkSnapshot
@@ -34,10 +34,10 @@ def measure_network(environment: str, network: str) -> None:
     snapshot, _ = NetworkSnapshot.objects.get_or_create(environment=environment, network=network)
     try:
         chain = registry.chain(environment, network)
-        snapshot.providers = [state.name for state in chain.provider_states()]
+        snapshot.providers = [state.name for state in chain.providers.states()] if chain.providers else []
         snapshot.wallet = chain.payout_address()
         snapshot.native_balance = chain.balance(snapshot.wallet, chain.profile.native)
-        snapshot.native_reserve = chain.reserve(snapshot.wallet)
+        snapshot.native_reserve = chain.reserves.reserve(snapshot.wallet) if chain.reserves else 0
         snapshot.blocked_coins = _blocked_coins(environment, chain)
         costs = chain.costs()
         snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep

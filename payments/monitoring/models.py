@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.environments import Environment
 from config.fields import UnitsField
-from payments.chains.base import Costs
+from payments.chains.protocol.payouts import Costs
 from payments.monitoring.states import ADVICE, AlarmKind
 
 

@@ -53,9 +53,9 @@ def note_providers(
     except ImproperlyConfigured:
         return  # the process that reads the network reports it
     snapshot = NetworkSnapshot.objects.filter(environment=environment, network=network).only("let_back_at").first()
-    if snapshot and snapshot.let_back_at:
-        chain.let_providers_back(snapshot.let_back_at)
-    states = chain.provider_states()
+    if chain.providers and snapshot and snapshot.let_back_at:
+        chain.providers.let_back(snapshot.let_back_at)
+    states = chain.providers.states() if chain.providers else ()
     found = [condition for condition in of_providers(states) if condition.kind in kinds]
     set_alarms(environment=environment, network=network, kinds=kinds, conditions=found)
 

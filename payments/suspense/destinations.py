@@ -8,9 +8,9 @@ from config.environments import Environment
 from config.errors import InvalidParameter
 from config.pages.samples import SANDBOX_WALLET
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.profiles import Family
+from payments.chains.protocol.chain import Chain
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.suspense.recipient_checks import refusal_of
 from payments.transfers.states import MemoType

@@ -23,7 +23,6 @@ from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.pages import wording
 from payments.chains import registry
-from payments.chains.base import KnowsSigners
 from payments.chains.errors import ChainError
 from payments.chains.ownership import SignatureUnreadable, bytes_of, has_signed
 from payments.deposits.models import PayerReturn
@@ -156,10 +155,10 @@ def require_signed(deposit: Deposit, text: str, signature: str) -> None:
 def _require_key_decides(deposit: Deposit, text: str, signature: str) -> None:
     """InvalidParameter where the network lets others sign for the sender's account, and not its own key alone."""
     chain = registry.chain(deposit.environment, deposit.network)
-    if not isinstance(chain, KnowsSigners):
+    if chain.signers is None:
         return
     try:
-        accepts = chain.account_accepts(deposit.sender, text, bytes_of(chain.profile, signature))
+        accepts = chain.signers.account_accepts(deposit.sender, text, bytes_of(chain.profile, signature))
     except ChainError as error:
         logger.warning("network not asked about a signature", deposit=str(deposit.pk), error=str(error))
         raise SendersUnknown from None

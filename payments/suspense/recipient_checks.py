@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from merchants.models import MerchantSettings
 from payments.chains import registry
-from payments.chains.base import Chain, PayoutInstruction
 from payments.chains.errors import ChainError, InvalidAddress, RecipientProblem, RecipientRefused
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.recipients import account_of, payable_account
 from payments.deposits.models import RefusedWallet
 

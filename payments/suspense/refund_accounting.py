@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from config.errors import DomainError
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import InsufficientFunds, lock_accounts
-from payments.chains.base import Chain, Identity
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import Identity
 from payments.deposits import postings
 from payments.deposits.assessment import status_after_refunds
 from payments.deposits.recording import move_discrepancy, post, record_payment_events, save_payment

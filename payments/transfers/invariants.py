@@ -166,7 +166,8 @@ def _of_channel(
 
 def _only_set_up(snapshot: WalletSnapshot, account: str, first: int, last: int) -> bool:
     try:
-        return snapshot.chain.only_set_up(account, first, last)
+        preparations = snapshot.chain.preparations
+        return preparations is not None and preparations.only_set_up(account, first, last)
     except ChainError as error:
         raise CouldNotCheck(f"{snapshot.network} did not answer: {error}") from error
 

@@ -22,7 +22,7 @@ from config.money import format_crypto
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import who_agreed
 from merchants.models import Merchant
-from payments.chains.base import LONGEST_PROVIDER_NAME
+from payments.chains.protocol.providers import LONGEST_PROVIDER_NAME
 from payments.transfers.states import (
     OPEN_TRANSFERS,
     HoldReason,

@@ -18,8 +18,8 @@ from config.money import Asset
 from merchants.ledger import stops
 from merchants.ledger.models import StopKind
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
-from payments.chains.base import SignedTransfer
 from payments.chains.errors import RecipientProblem
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.recipients import refusal
 from payments.transfers import postings
 from payments.transfers.models import Channel, Envelope, Payout, PayoutPolicy, Transfer, Wallet

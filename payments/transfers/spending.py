@@ -14,7 +14,7 @@ from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from payments.chains import registry
-from payments.chains.base import Chain
+from payments.chains.protocol.chain import Chain
 from payments.transfers import postings
 from payments.transfers.limits import WINDOW, Limits, Spent, why_held
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet, approval_count
@@ -93,7 +93,8 @@ class Lockable:
     def _measure(self) -> int:
         address, profile, costs = self._wallet.address, self._chain.profile, self._chain.costs()
         self._each = costs.set_aside
-        held = self._chain.balance(address, profile.native) - self._chain.reserve(address)
+        reserve = self._chain.reserves.reserve(address) if self._chain.reserves else 0
+        held = self._chain.balance(address, profile.native) - reserve
         leaving = TransferLine.objects.filter(
             transfer__wallet=self._wallet, transfer__status__in=OPEN_TRANSFERS
         ).exclude(claimable_balance="")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from config.database.advisory_locks import LockClass, advisory_lock
 from merchants.ledger.models import Stop
 from merchants.ledger.stops import ELSEWHERE, Listed
-from payments.chains.base import Chain
+from payments.chains.protocol.chain import Chain
 from payments.transfers.models import Channel, Wallet
 from payments.transfers.states import OPEN_TRANSFERS
 

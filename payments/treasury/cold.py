@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 from django.db.models import QuerySet
 
 from payments.chains import registry
-from payments.chains.base import Chain, OutgoingTransfer
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import OutgoingTransfer
 from payments.treasury.models import ColdMove, ColdWallet
 
 BLOCKS_AT_A_TIME = 10_000

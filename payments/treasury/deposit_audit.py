@@ -8,7 +8,8 @@ from datetime import datetime
 from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import Finding, Severity
-from payments.chains.base import Identity, IncomingTransfer, Scan
+from payments.chains.protocol.scans import Scan
+from payments.chains.protocol.transfers import Identity, IncomingTransfer
 from payments.chains.providers.sources import another_provider
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.models import ReadingRequest, ScanCursor

@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 
 from config.coins import USD_SCALE, usd_worth
 from config.money import Asset
-from payments.chains.base import Costs
+from payments.chains.protocol.payouts import Costs
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import structlog
 from django.db import transaction
 from django.db.models import F, Sum
 
-from payments.chains.base import Chain, IncomingTransfer
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.models import Deposit, OfferedAddress, Payment
 from payments.states import DepositStatus
 from payments.transfers import services

@@ -19,8 +19,8 @@ from config.errors import DomainError
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import post_draft
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.deposits.address_derivations import require_addresses
 from payments.deposits.addresses import LONGEST_WINDOW, WATCHED_AFTER_END, sibling_networks
 from payments.deposits.models import ScanCursor
@@ -160,7 +160,7 @@ def sweep_requested(environment: str, network: str) -> Transfer | None:
         return None
     chain = registry.chain(environment, network)
     require_addresses(chain, [coin.payment for coin in found])
-    together = chain.swept_together([coin.payment.sequence for coin in found])
+    together = sweeps_of(chain).together([coin.payment.sequence for coin in found])
     coins = {coin.pk: coin.payment.sequence for coin in found if coin.payment.sequence in together}
     cold = sweeps_go_to(environment, network)
 

@@ -16,8 +16,10 @@ from config.pages.wording import coins_held
 from config.periodic.containment import contained
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.chains import registry
-from payments.chains.base import Chain, IncomingTransfer, SweptFrom, Unsweepable
 from payments.chains.errors import ChainError, ChainUnavailable
+from payments.chains.protocol.chain import Chain, sweeps_of
+from payments.chains.protocol.sweeps import SweptFrom, Unsweepable
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.models import Deposit, Payment
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import retry_waiting
@@ -137,7 +139,7 @@ def _read(sweep: Sweep) -> tuple[Sequence[SweptFrom], ColdWallet | None]:
     chain, asset = _place(sweep)
     numbers = list(transfer.deposits)
     for address, cold in _treasuries(transfer, chain):
-        found = chain.swept_by(transfer.transaction_hash, asset, numbers, treasury=address)
+        found = sweeps_of(chain).swept_by(transfer.transaction_hash, asset, numbers, treasury=address)
         if not found:
             raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
         if not any(each.left and not each.arrived for each in found):
@@ -164,7 +166,7 @@ def _refusals(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> Mapping[int, Unswe
     """The reasons nothing left the skipped addresses, as far as the network reports them now."""
     passed = [each.number for each in outcomes if not each.left]
     chain, asset = _place(sweep)
-    return chain.why_unsweepable(asset, passed) if passed else {}
+    return sweeps_of(chain).why_unsweepable(asset, passed) if passed else {}
 
 
 def _place(sweep: Sweep) -> tuple[Chain, Asset]:

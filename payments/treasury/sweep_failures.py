@@ -17,8 +17,9 @@ from config.money import Asset
 from config.pages.wording import coins_held
 from merchants.ledger import stops
 from payments.chains import registry
-from payments.chains.base import Unsweepable
 from payments.chains.errors import ChainError
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.sweeps import Unsweepable
 from payments.models import Deposit
 from payments.states import OF_THE_WHOLE_COIN, UnsweptReason
 from payments.treasury.models import SweptAddress
@@ -93,7 +94,8 @@ def look_again(environment: str, network: str, asset: Asset, *, at_once: bool) -
     if not due:
         return
     try:
-        found = registry.chain(environment, network).why_unsweepable(asset, [line.payment.sequence for line in due])
+        sweeps = sweeps_of(registry.chain(environment, network))
+        found = sweeps.why_unsweepable(asset, [line.payment.sequence for line in due])
     except ChainError as error:
         logger.warning("passed over addresses not looked at", network=network, asset=asset.code, error=str(error))
         return

@@ -20,9 +20,10 @@ from config.pages.wording import coins_held
 from config.periodic.containment import contained
 from merchants.ledger.models import Stop
 from payments.chains import registry
-from payments.chains.base import Costs
 from payments.chains.errors import ChainError
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.payouts import Costs
 from payments.deposits.address_derivations import require_addresses
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
@@ -225,7 +226,7 @@ def _swept_together(cursor: ScanCursor, chosen: Sequence[WaitingAddress]) -> lis
     chain = registry.chain(cursor.environment, cursor.network)
     payments = Payment.objects.filter(pk__in=[address.payment for address in chosen])
     require_addresses(chain, list(payments.only("id", "sequence", "deposit_address")))
-    together = set(chain.swept_together([address.sequence for address in chosen]))
+    together = set(sweeps_of(chain).together([address.sequence for address in chosen]))
     return [address for address in chosen if address.sequence in together]
 
 

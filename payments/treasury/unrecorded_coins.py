@@ -11,8 +11,8 @@ import structlog
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft
 from payments.chains import registry
-from payments.chains.base import IncomingTransfer
 from payments.chains.errors import ChainUnavailable
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.deposits.assessment_effects import hold
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import deposit_postings

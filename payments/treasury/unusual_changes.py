@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from config.money import Asset, format_crypto
-from payments.chains.base import UnusualChange, UnusualKind
+from payments.chains.protocol.operations import UnusualChange, UnusualKind
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot
 
 WORDS: Mapping[UnusualKind, str] = {
@@ -21,11 +21,13 @@ WORDS: Mapping[UnusualKind, str] = {
 def of_the_last_day(snapshot: WalletSnapshot, height: int) -> list[UnusualChange]:
     """Unusual changes of all hot wallets of a network in the day up to this height. ChainError when it does not
     answer."""
+    if (operations := snapshot.chain.operations) is None:
+        return []
     first = max(1, height - snapshot.blocks_of_a_day)
     return [
         change
         for address in snapshot.addresses
-        for change in snapshot.chain.unusual_changes(address, first_height=first, last_height=height)
+        for change in operations.unusual_changes(address, first_height=first, last_height=height)
     ]
 
 

@@ -18,8 +18,10 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import AccountRef, Line, post
-from payments.chains.base import Chain, Identity, IncomingTransfer, OutgoingTransfer, UnusualChange
 from payments.chains.errors import ChainError
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.operations import UnusualChange
+from payments.chains.protocol.transfers import Identity, IncomingTransfer, OutgoingTransfer
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
 from payments.states import DepositStatus
@@ -430,8 +432,8 @@ def _not_booked_yet(snapshot: WalletSnapshot, height: int, ours: Collection[str]
 def _moved_by(chain: Chain, envelope: Envelope) -> tuple[IncomingTransfer, ...]:
     """The moves of one version of a transfer, and the balances it has set aside for recipients to claim."""
     found = chain.find_transfers(envelope.transaction_hash)
-    if envelope.transfer.lines.exclude(claimable_balance="").exists():
-        found += chain.find_set_aside(envelope.transaction_hash)
+    if chain.operations and envelope.transfer.lines.exclude(claimable_balance="").exists():
+        found += chain.operations.find_set_aside(envelope.transaction_hash)
     return found
 
 

@@ -22,8 +22,8 @@ from merchants.ledger.posting import post
 from merchants.models import Merchant
 from merchants.services import open_merchant
 from payments.chains import registry
-from payments.chains.base import Cursor
 from payments.chains.network_table import DEVNET
+from payments.chains.protocol.scans import Cursor
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.horizon.client import Horizon
 from payments.chains.stellar.horizon.providers import Horizons

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import Chain, FoundTransaction
 from payments.chains.errors import ChainUnavailable, FinalityViolation, InvalidAddress, NotSetUp
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import FoundTransaction
 from tests.chains.harness import Harness, Outcome, Reader, Watched
 
 ONE = 1_000_000

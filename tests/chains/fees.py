@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from payments.chains.base import PayoutInstruction, SignedTransfer
 from payments.chains.errors import FeesAboveCap, TransferRefused
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from tests.chains.harness import Reader, payout
 from tests.chains.sending import STOCK, Till
 
@@ -86,7 +86,8 @@ class FeeContract:
         transfer = till.sign(100)
         till.harness.drain_native(till.sender)
         till.harness.mine()
-        assert native(till) == till.chain.reserve(till.sender)
+        reserves = till.chain.reserves
+        assert native(till) == (reserves.reserve(till.sender) if reserves else 0)
         with suppress(TransferRefused):  # some nodes say so at once, others let it wait
             till.chain.broadcast(transfer)
         till.harness.mine()

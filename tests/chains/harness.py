@@ -6,8 +6,11 @@ import json
 from collections.abc import Collection
 from typing import Literal, Protocol
 
-from payments.chains.base import Chain, Cursor, IncomingTransfer, PayoutInstruction, Scan
 from payments.chains.errors import RecipientProblem
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.payouts import PayoutInstruction
+from payments.chains.protocol.scans import Cursor, Scan
+from payments.chains.protocol.transfers import IncomingTransfer
 
 Outcome = Literal["moved", "kept", "dropped", "replaced"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from payments.chains.errors import ChainUnavailable
+from payments.chains.protocol.chain import sweeps_of
 from tests.chains.harness import payout
 from tests.chains.sending import STOCK, Till
 
@@ -49,7 +50,7 @@ class OutgoingContract:
         till.harness.pay((till.usdc.contract, 9, address, None))
         till.harness.mine()
         sequence = till.chain.next_sequence(till.sender)
-        sweep = till.chain.sign_sweep(till.usdc, (1,), sender=till.sender, sequence=sequence)
+        sweep = sweeps_of(till.chain).sign(till.usdc, (1,), sender=till.sender, sequence=sequence)
         till.chain.broadcast(sweep)
         till.harness.mine()
         height = till.chain.head().height

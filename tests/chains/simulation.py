@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from payments.chains.base import Chain
 from payments.chains.errors import RecipientProblem
+from payments.chains.protocol.chain import Chain
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.blocks import NATIVE

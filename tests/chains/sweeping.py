@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from config.money import Asset
-from payments.chains.base import SignedTransfer
 from payments.chains.errors import ChainUnavailable, TransferRefused
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.payouts import SignedTransfer
 from tests.chains.harness import Harness, Outcome, Reader, payout
 
 
@@ -34,7 +35,7 @@ class Deposits:
         self, *replacing: SignedTransfer, sequence: int | None = None, asset: Asset | None = None
     ) -> SignedTransfer:
         number = self.chain.next_sequence(self.wallet) if sequence is None else sequence
-        return self.chain.sign_sweep(
+        return sweeps_of(self.chain).sign(
             asset or self.usdc, self.numbers, sender=self.wallet, sequence=number, replacing=replacing
         )
 
@@ -155,10 +156,12 @@ class SweepContract:
         most = deposits.chain.profile.sweeps_per_transfer
         for numbers in ((), tuple(range(most + 1))):
             with pytest.raises(ValueError, match=f"1 to {most} deposit addresses"):
-                deposits.chain.sign_sweep(deposits.usdc, numbers, sender=deposits.wallet, sequence=0)
-        assert deposits.chain.sign_sweep(
-            deposits.usdc, tuple(range(most)), sender=deposits.wallet, sequence=0
-        ).fee_limit_units
+                sweeps_of(deposits.chain).sign(deposits.usdc, numbers, sender=deposits.wallet, sequence=0)
+        assert (
+            sweeps_of(deposits.chain)
+            .sign(deposits.usdc, tuple(range(most)), sender=deposits.wallet, sequence=0)
+            .fee_limit_units
+        )
         with pytest.raises(ValueError, match="accepted coins"):
             deposits.sign(asset=Asset(deposits.usdc.network, "USDC", 6, deposits.harness.foreign_contract))
 
@@ -232,4 +235,4 @@ class SweepContract:
             pytest.skip("every deposit on this network has its own address")
         usdc = harness.chain.profile.assets["USDC"]
         with pytest.raises(ValueError, match="arrive where payouts leave from"):
-            harness.chain.sign_sweep(usdc, (1,), sender=harness.chain.payout_address(), sequence=0)
+            sweeps_of(harness.chain).sign(usdc, (1,), sender=harness.chain.payout_address(), sequence=0)

@@ -11,10 +11,10 @@ from pytest_django.fixtures import Settings
 from config.coins import COINS
 from config.environments import Environment
 from payments.chains import network_table, registry
-from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import Chain
 from payments.chains.providers.servers import owner_of
 from payments.chains.settings_parser import TESTNET
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import Chain
+from payments.chains.protocol.chain import Chain
 from tests.chains.contract import AddressContract, CursorContract, ReadingContract, ReorgContract, scene
 from tests.chains.fees import FeeContract, ReplacingContract
 from tests.chains.harness import Harness

@@ -14,8 +14,8 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from payments.chains.base import SignedTransfer
 from payments.chains.errors import TransferRefused
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.simulated import blocks, clock, control
 from payments.chains.simulated.models import SimulatedNetwork, Stretch
 from tests.chains.contract import Scene

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from payments.chains.errors import RecipientRefused
+from payments.chains.protocol.chain import sweeps_of
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedAccount, SimulatedTransaction
 from payments.chains.simulated.networks import NATIVE_ENDOWMENT
@@ -177,7 +178,7 @@ class TestSweeps:
         addresses = [deposits.chain.deposit_address(number).address for number in range(most)]
         control.pay_together("polygon", [control.Part(deposits.usdc.contract, 1, address) for address in addresses])
         control.mine("polygon")
-        transfer = deposits.chain.sign_sweep(deposits.usdc, tuple(range(most)), sender=deposits.wallet, sequence=0)
+        transfer = sweeps_of(deposits.chain).sign(deposits.usdc, tuple(range(most)), sender=deposits.wallet, sequence=0)
         deposits.chain.broadcast(transfer)
         with CaptureQueriesContext(connection) as queries:
             control.mine("polygon")

@@ -11,9 +11,10 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from payments.chains.base import SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, FeesAboveCap, TransferRefused
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.payouts import SignedTransfer, TransactionStatus
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransaction
 from payments.chains.simulated.networks import mint
@@ -62,7 +63,9 @@ class Wallet:
     def sign(self, sequence: int, *replacing: SignedTransfer) -> SignedTransfer:
         sender, amount = self.till.sender, self.amounts[sequence - self.first]
         if not amount:
-            return self.chain.sign_sweep(self.till.usdc, NUMBERS, sender=sender, sequence=sequence, replacing=replacing)
+            return sweeps_of(self.chain).sign(
+                self.till.usdc, NUMBERS, sender=sender, sequence=sequence, replacing=replacing
+            )
         payouts = (payout(self.chain, self.till.recipient, amount),)
         return self.chain.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import Chain
+from payments.chains.protocol.chain import Chain, sweeps_of
 from tests.chains.contract import AddressContract, CursorContract, ReadingContract, ReorgContract, scene
 from tests.chains.fees import FeeContract, ReplacingContract
 from tests.chains.harness import Harness, payout
@@ -38,7 +38,7 @@ class EvmContract(
         for number in (1, 2):
             harness.pay((asset.contract, amount, chain.deposit_address(number).address, None))
         harness.mine()
-        sweep = chain.sign_sweep(asset, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
+        sweep = sweeps_of(chain).sign(asset, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
         chain.broadcast(sweep)
         harness.mine()
         recipient = harness.stranger(1)

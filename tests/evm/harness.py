@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 
-from payments.chains.base import Chain
 from payments.chains.errors import RecipientProblem
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
@@ -22,6 +21,7 @@ from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.chain import Chain
 from tests.chains.harness import Outcome
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.front import GWEI, PROVIDERS, USUAL_TIP, Front

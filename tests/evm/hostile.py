@@ -9,7 +9,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import forwarder_of
@@ -21,6 +20,8 @@ from payments.chains.evm.keys.signing import signer_from_key
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import TRANSFER
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.payouts import PayoutInstruction
 from tests.chains.harness import Watched
 from tests.evm.fakes import FakeProvider, block_hash
 from tests.evm.network import devnet
@@ -88,9 +89,9 @@ class World:
             "check sending": lambda chain: chain.check_sending(self.coin),
             "pay back address": lambda chain: chain.pay_back_address((SENT, 0), devnet.PAYER),
             "sign": lambda chain: chain.sign((payout,), sender=WALLET, sequence=NONCE),
-            "sign sweep": lambda chain: chain.sign_sweep(self.coin, (7,), sender=WALLET, sequence=NONCE),
-            "swept by": lambda chain: chain.swept_by(SENT, self.coin, (7,), treasury=WALLET),
-            "why unsweepable": lambda chain: chain.why_unsweepable(self.coin, (7,)),
+            "sign sweep": lambda chain: sweeps_of(chain).sign(self.coin, (7,), sender=WALLET, sequence=NONCE),
+            "swept by": lambda chain: sweeps_of(chain).swept_by(SENT, self.coin, (7,), treasury=WALLET),
+            "why unsweepable": lambda chain: sweeps_of(chain).why_unsweepable(self.coin, (7,)),
             "broadcast": lambda chain: chain.broadcast(next_one),
             "status of one in a block": lambda chain: chain.transfer_status(mined),
             "status of one that was replaced": lambda chain: chain.transfer_status(used),

@@ -18,9 +18,9 @@ from typing import Any, get_args
 os.environ.setdefault("BALLAST_MODE", "test")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from payments.chains.base import IncomingTransfer
 from payments.chains.evm import abi
 from payments.chains.evm.nodes.questions import TRANSFER
+from payments.chains.protocol.transfers import IncomingTransfer
 from tests.chains.harness import Outcome, Reader
 from tests.evm.harness import NodeHarness, prepared
 from tests.evm.node import stop_nodes

@@ -14,6 +14,7 @@ from pytest_django.fixtures import Settings
 
 from payments.chains.evm import factory
 from payments.chains.evm.keys.signing import write_keystore
+from payments.chains.protocol.chain import sweeps_of
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.network import devnet
@@ -51,7 +52,7 @@ def test_what_has_been_swept_is_not_found_again(harness: NodeHarness) -> None:
     harness.pay((usdc.contract, 5, chain.deposit_address(3).address, None))
     harness.mine()
     wallet = chain.payout_address()
-    chain.broadcast(chain.sign_sweep(usdc, (3,), sender=wallet, sequence=chain.next_sequence(wallet)))
+    chain.broadcast(sweeps_of(chain).sign(usdc, (3,), sender=wallet, sequence=chain.next_sequence(wallet)))
     harness.mine()
     assert recover(last=10) == []
 

@@ -11,7 +11,6 @@ from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from payments.chains import registry
-from payments.chains.base import KnowsSigners
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.deposit_addresses.artifacts import artifact
@@ -49,15 +48,15 @@ def signed(key: str, text: str = TEXT) -> bytes:
 def test_a_contract_says_which_signatures_are_its_own(harness: NodeHarness) -> None:
     account = deploy_account(harness._node)
     chain = harness.chain
-    assert isinstance(chain, KnowsSigners)
     assert isinstance(chain, EvmChain)
+    accepts = chain.signers.account_accepts
     replies = {
-        "its owner's": chain.account_accepts(account, TEXT, signed(OWNER_KEY)),
-        "a stranger's": chain.account_accepts(account, TEXT, signed(OTHER_KEY)),
-        "of another text": chain.account_accepts(account, TEXT, signed(OWNER_KEY, "Another text.")),
-        "refused by a revert": chain.account_accepts(account, TEXT, signed(OWNER_KEY) * 2),
-        "at an account with a key": chain.account_accepts(harness.stranger(1), TEXT, signed(OWNER_KEY)),
-        "at a contract of another kind": chain.account_accepts(harness.foreign_contract, TEXT, signed(OWNER_KEY)),
+        "its owner's": accepts(account, TEXT, signed(OWNER_KEY)),
+        "a stranger's": accepts(account, TEXT, signed(OTHER_KEY)),
+        "of another text": accepts(account, TEXT, signed(OWNER_KEY, "Another text.")),
+        "refused by a revert": accepts(account, TEXT, signed(OWNER_KEY) * 2),
+        "at an account with a key": accepts(harness.stranger(1), TEXT, signed(OWNER_KEY)),
+        "at a contract of another kind": accepts(harness.foreign_contract, TEXT, signed(OWNER_KEY)),
     }
     assert replies == {
         "its owner's": True,
@@ -85,8 +84,8 @@ def test_a_contract_has_the_same_gas_to_decide_at_every_provider(harness: NodeHa
     account = deploy_code(harness._node, runtime)
     chain = harness.chain
     assert isinstance(chain, EvmChain)
-    assert chain.account_accepts(account, TEXT, signed(OWNER_KEY)) is False
-    assert not any(state.problems for state in chain.provider_states())
+    assert chain.signers.account_accepts(account, TEXT, signed(OWNER_KEY)) is False
+    assert not any(state.problems for state in chain.providers.states())
 
 
 def accepting_everything(question: dict[str, Any], truth: Any) -> Any:
@@ -132,5 +131,5 @@ def test_the_page_proves_a_wallet_that_is_a_contract_as_providers_agree(
         assert "The wallet is proven." in said(OWNER_KEY)
         assert MerchantWallet.objects.get().proof == "contract"
         assert ": Message signed by its owners." in client.get("/dashboard/wallets").text
-        found = registry.chain(Environment.PRODUCTION, POLYGON).provider_states()
+        found = registry.chain(Environment.PRODUCTION, POLYGON).providers.states()  # type: ignore[union-attr]
         assert [state.problems.keys() - {"disagrees"} for state in found] == [set(), set()]

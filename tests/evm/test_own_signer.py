@@ -11,8 +11,9 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from payments.chains import registry
-from payments.chains.base import Chain, PayoutInstruction, SignedTransfer
 from payments.chains.errors import SignerRefused
+from payments.chains.protocol.chain import Chain, sweeps_of
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from payments.chains.signer import configuration, connection
 from payments.chains.signer.messages import intent_mac
 from payments.chains.signer.server import listening
@@ -82,7 +83,7 @@ def test_what_the_signer_signs_is_mined(chain: Chain, harness: NodeHarness) -> N
     harness.mine()
     assert chain.transfer_status(dearer).state == "included"
     assert chain.balance(asked.recipient, usdc) == COIN
-    swept = chain.sign_sweep(usdc, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
+    swept = sweeps_of(chain).sign(usdc, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
     chain.broadcast(swept)
     harness.mine()
     assert chain.transfer_status(swept).state == "included"

@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import sending
 from payments.chains.evm.fees import GWEI, FeeRules
@@ -17,6 +16,7 @@ from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.prices import prices
 from payments.chains.evm.sending import Sending
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.payouts import PayoutInstruction
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.hostile import World

@@ -9,8 +9,8 @@ import httpx
 import orjson
 import pytest
 
-from payments.chains.base import Chain
 from payments.chains.errors import ChainUnavailable
+from payments.chains.protocol.chain import Chain
 from tests.chains.sending import Till
 from tests.evm.harness import NodeHarness, prepared
 

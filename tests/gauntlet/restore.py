@@ -28,10 +28,11 @@ from config.coins import COINS
 from config.environments import Environment
 from payments import restore
 from payments.chains import registry
-from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.evm import abi
 from payments.chains.evm.deposit_addresses import deployment
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.chains.stellar.adapter import StellarChain
 from payments.models import Payment
 from payments.treasury import lost_sweeps

@@ -17,7 +17,7 @@ from merchants.four_eyes.services import AnotherMustAgree, agree
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Stop
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.simulated import control
 from payments.transfers.models import Payout, Transfer
 from payments.treasury.house.manual_transfers import NotSentByHand, SentByHand, find_sent, propose_booking

@@ -21,7 +21,8 @@ from merchants.ledger.invariants import Severity
 from merchants.ledger.models import Posting, ReconcileRun, Stop
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction, SignedTransfer
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from payments.chains.simulated import actions, control
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import SimulatedTransfer
@@ -195,7 +196,7 @@ def sweep_unknown_to_the_rows(payments: list[Payment], network: str) -> None:
     wallet = wallet_of(SANDBOX, network, chain)
     numbers = tuple(payment.sequence for payment in payments)
     sequence = chain.next_sequence(wallet.address)
-    chain.broadcast(chain.sign_sweep(asset, numbers, sender=wallet.address, sequence=sequence))
+    chain.broadcast(sweeps_of(chain).sign(asset, numbers, sender=wallet.address, sequence=sequence))
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
 
 
@@ -303,7 +304,7 @@ def raise_unknown_to_the_rows(network: str) -> str:
         fee_limit_units=int(version.fee_limit_units),
     )
     place: dict[str, Any] = {"sender": sender, "sequence": transfer.sequence, "replacing": (first,)}
-    raised = chain.sign(wanted, **place) if wanted else chain.sign_sweep(asset, tuple(transfer.deposits), **place)
+    raised = chain.sign(wanted, **place) if wanted else sweeps_of(chain).sign(asset, tuple(transfer.deposits), **place)
     assert raised.transaction_hash != version.transaction_hash
     chain.broadcast(raised)
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)

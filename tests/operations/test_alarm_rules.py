@@ -15,13 +15,13 @@ from pytest_django.fixtures import Settings
 from config import ids
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.deposit_addresses.derivation import Derivation, Derivations
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import nonce
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.chain import Chain
 from payments.chains.providers.pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
 from payments.chains.providers.quarantine import APART_SECONDS, CONTRADICTIONS
 from payments.chains.simulated import control
@@ -304,7 +304,7 @@ class TestProviders:
 
         def is_aside() -> bool:
             scene.poll()
-            return "put_aside" in scene.chain.provider_states()[0].problems
+            return "put_aside" in scene.chain.providers.states()[0].problems
 
         assert is_aside()
         assert ("provider_put_aside", "one.example") in {told[:2] for told in self.told()}

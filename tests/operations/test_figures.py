@@ -86,7 +86,12 @@ def test_where_deposits_arrive_at_the_wallet_there_are_no_sweeps() -> None:
 
 def test_what_the_network_keeps_as_a_reserve_is_in_no_tank(monkeypatch: pytest.MonkeyPatch) -> None:
     """On stellar an account can never spend its last coins, so that they pay for no transfer."""
-    monkeypatch.setattr(SimulatedChain, "reserve", lambda chain, account: 10**6 * 10**7 - 200)
+
+    class Locked:
+        def reserve(self, account: str) -> int:
+            return 10**6 * 10**7 - 200
+
+    monkeypatch.setattr(SimulatedChain, "reserves", Locked())
     tank = figures(STELLAR).tank
     assert tank is not None
     assert (tank.balance, tank.payouts_left, tank.is_low()) == (200, 2, True)

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from payments.chains import registry
-from payments.chains.base import FoundTransaction, IdleKind, NonDeposit
+from payments.chains.protocol.transfers import FoundTransaction, IdleKind, NonDeposit
 from payments.chains.simulated import control
 from payments.checkout.claims import answer_payer
 from payments.claims import claims

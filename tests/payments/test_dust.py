@@ -14,8 +14,8 @@ from config.money import Asset
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from payments import tasks
 from payments.chains import registry
-from payments.chains.base import Costs
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.payouts import Costs
 from payments.chains.simulated import control
 from payments.deposits import postings
 from payments.deposits.models import ScanCursor

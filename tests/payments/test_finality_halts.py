@@ -16,8 +16,8 @@ from merchants.four_eyes.services import agree
 from merchants.ledger import stops
 from merchants.ledger.models import Stop
 from payments.chains import network_table, registry
-from payments.chains.base import Cursor
 from payments.chains.errors import NetworkUnavailable
+from payments.chains.protocol.scans import Cursor
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting

@@ -15,9 +15,9 @@ from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from payments import tasks
 from payments.chains import registry
-from payments.chains.base import SignedTransfer
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sweeps import Sweeps
 from payments.deposits import postings
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
@@ -298,13 +298,13 @@ def test_a_halted_network_is_not_swept() -> None:
 
 
 def test_a_sweep_is_not_kept_when_its_wallet_was_frozen_while_it_was_signed(monkeypatch: pytest.MonkeyPatch) -> None:
-    payment, sign = pay_and_confirm(make_payment(ETHEREUM)), SimulatedChain.sign_sweep
+    payment, sign = pay_and_confirm(make_payment(ETHEREUM)), Sweeps.sign
 
-    def frozen_meanwhile(chain: SimulatedChain, *args: Any, **named: Any) -> SignedTransfer:
+    def frozen_meanwhile(sweeps: Sweeps, *args: Any, **named: Any) -> SignedTransfer:
         freeze_wallet(the_wallet(ETHEREUM), reason="looks odd")
-        return sign(chain, *args, **named)
+        return sign(sweeps, *args, **named)
 
-    monkeypatch.setattr(SimulatedChain, "sign_sweep", frozen_meanwhile)
+    monkeypatch.setattr(Sweeps, "sign", frozen_meanwhile)
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 0
     assert payment.deposits.get().sweep_id is None
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from payments import tasks
 from payments.chains import network_table, registry
-from payments.chains.base import Scan
+from payments.chains.protocol.scans import Scan
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting, watching
 from payments.deposits.addresses import PaymentAddresses, next_addresses

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from merchants import counting
-from payments.chains.base import Identity
 from payments.chains.errors import ChainUnavailable, RecipientProblem
+from payments.chains.protocol.transfers import Identity
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.stellar import addresses as stellar_addresses

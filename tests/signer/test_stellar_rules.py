@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair
 
-from payments.chains.base import PayoutInstruction
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.signer.messages import SigningRequest
 from payments.chains.stellar.keys import envelopes
 from payments.chains.stellar.keys.wallet_keys import Keys

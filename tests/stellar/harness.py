@@ -11,10 +11,10 @@ import httpx
 from stellar_sdk import Asset, Keypair
 from stellar_sdk.operation import AccountMerge, ChangeTrust, CreateAccount, ManageData, Operation, Payment
 
-from payments.chains.base import Chain
 from payments.chains.errors import RecipientProblem
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile, coins
+from payments.chains.protocol.chain import Chain
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.fees import FeeRules
@@ -157,7 +157,9 @@ class LocalHarness:
         self.local.surge(fees.LEAST * times * (1 if times == 1 else fees.MARGIN // 2))
 
     def drain_native(self, address: str) -> None:
-        free = self.local.balance(address, "XLM") - self.chain.reserve(address)
+        reserves = self.chain.reserves
+        assert reserves is not None
+        free = self.local.balance(address, "XLM") - reserves.reserve(address)
         self._submit(
             Payment(self.local.root.public_key, Asset.native(), _amount(free), source=address), signers=[_WALLET]
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stellar_sdk import Keypair
 
-from payments.chains.base import PayoutInstruction, SignedTransfer
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.channels import Channels
 from payments.chains.stellar.fees import FeeRules

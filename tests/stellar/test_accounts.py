@@ -29,7 +29,7 @@ def test_a_change_that_one_horizon_has_still_to_read_is_no_disagreement(place: P
     place.local.close_ledger()
     with pytest.raises(ChainUnavailable):
         place.chain.next_sequence(WALLET.public_key)
-    assert [dict(each.problems) for each in place.chain.provider_states()] == [{}, {}]
+    assert [dict(each.problems) for each in place.chain.providers.states()] == [{}, {}]
     place.other.resume_ingestion()
     assert place.chain.next_sequence(WALLET.public_key) == before + 1
 
@@ -40,7 +40,7 @@ def test_signers_with_enough_weight_sign_for_an_account_and_a_key_that_lost_its_
 
     def accepts(*keys: Keypair, said: str = text, address: str = account.public_key) -> bool | None:
         written = "\n".join(base64.b64encode(key.sign_message(said)).decode() for key in keys)
-        return chain.account_accepts(address, text, bytes_of(chain.profile, written))
+        return chain.signers.account_accepts(address, text, bytes_of(chain.profile, written))
 
     assert accepts(account) is None  # there is no such account: its key decides
     place.local.fund_native(account.public_key, 10 * XLM)

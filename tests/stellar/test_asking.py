@@ -18,7 +18,6 @@ from stellar_sdk import (
     TransactionEnvelope,
 )
 
-from payments.chains.base import BuildsPayments
 from payments.chains.errors import PayerRefused, TransferRefused
 from payments.chains.stellar import addresses
 from payments.chains.stellar.payer_wallets.payment_request import Asked, hash_of, is_signed, unsigned
@@ -84,13 +83,12 @@ def test_what_is_built_by_hand_is_what_the_library_builds(code: str, memo: int |
 
 
 def test_a_signed_payment_arrives_for_its_payment_and_handing_it_in_again_changes_nothing(place: Place) -> None:
-    assert isinstance(place.chain, BuildsPayments)
     to = place.chain.deposit_address(7)
-    asked = place.chain.payment_to_sign(PAYER.public_key, to=to, asset=USDC, amount=60)
-    place.chain.hand_in(asked, signed(asked.raw))
-    place.chain.hand_in(asked, signed(asked.raw))
+    asked = place.chain.wallet_payments.payment_to_sign(PAYER.public_key, to=to, asset=USDC, amount=60)
+    place.chain.wallet_payments.hand_in(asked, signed(asked.raw))
+    place.chain.wallet_payments.hand_in(asked, signed(asked.raw))
     place.local.close_ledger()
-    place.chain.hand_in(asked, signed(asked.raw))
+    place.chain.wallet_payments.hand_in(asked, signed(asked.raw))
     [transfer] = place.chain.find_transfers(asked.transaction_hash)
     assert (transfer.amount, transfer.sender, transfer.memo) == (60, PAYER.public_key, to.memo)
     assert place.chain.pay_back_address(transfer.identity, transfer.sender) is None  # it carried a memo
@@ -108,16 +106,16 @@ def test_what_cannot_be_paid_is_said_before_the_wallet_is_asked(place: Place) ->
         ("nonsense", 1, "starts with G or M"),
     ):
         with pytest.raises(PayerRefused, match=words):
-            place.chain.payment_to_sign(account, to=to, asset=USDC, amount=amount)
+            place.chain.wallet_payments.payment_to_sign(account, to=to, asset=USDC, amount=amount)
 
 
 def test_what_nobody_would_take_is_refused_and_what_may_be_in_a_ledger_is_not(place: Place) -> None:
     to = place.chain.deposit_address(7)
-    asked = place.chain.payment_to_sign(PAYER.public_key, to=to, asset=USDC, amount=60)
+    asked = place.chain.wallet_payments.payment_to_sign(PAYER.public_key, to=to, asset=USDC, amount=60)
     envelope = TransactionEnvelope.from_xdr(base64.b64encode(asked.raw).decode(), keys.PASSPHRASE)
     envelope.sign(key_of(80))
     with pytest.raises(TransferRefused, match="tx_bad_auth"):
-        place.chain.hand_in(asked, base64.b64decode(envelope.to_xdr()))
+        place.chain.wallet_payments.hand_in(asked, base64.b64decode(envelope.to_xdr()))
     with pytest.raises(ValueError, match="not what the wallet was asked"):
-        place.chain.hand_in(asked, asked.raw)
+        place.chain.wallet_payments.hand_in(asked, asked.raw)
     assert place.chain.find_transfers(asked.transaction_hash) == ()

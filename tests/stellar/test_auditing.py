@@ -87,14 +87,16 @@ def test_each_unusual_change_is_told_once_by_its_name(harness: LocalHarness) -> 
     local.fund_native(HOT_WALLET, 5)
     expected = everything_unusual(harness)
     height = harness.chain.head().height
-    found = harness.chain.unusual_changes(HOT_WALLET, first_height=1, last_height=height)
+    operations = harness.chain.operations
+    assert operations is not None
+    found = operations.unusual_changes(HOT_WALLET, first_height=1, last_height=height)
     told = [(each.kind, each.contract.partition(":")[0], each.amount) for each in found]
     # With offers of issuers in the book, the trade that another began takes the wallet's offer second.
     assert told[: len(expected)] == expected
     assert {kind for kind, *_ in told[len(expected) :]} <= {"traded"}
     hashes = {each.transaction_hash for each in found}
     assert all(harness.chain.find_transaction(each) is not None for each in hashes)
-    assert harness.chain.unusual_changes(HOT_WALLET, first_height=height + 1, last_height=height) == ()
+    assert operations.unusual_changes(HOT_WALLET, first_height=height + 1, last_height=height) == ()
 
 
 def asked_for(harness: LocalHarness) -> models.Payment:

@@ -21,7 +21,7 @@ from stellar_sdk import (
 )
 
 from config.money import Asset
-from payments.chains.base import PayoutInstruction
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.stellar import addresses
 from payments.chains.stellar.keys import envelopes
 

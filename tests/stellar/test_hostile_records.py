@@ -173,7 +173,10 @@ def test_pages_longer_than_a_reply_may_be_are_read_with_each_transaction_once(
     started = time.monotonic()
     assert read() == [1] * 200 + [25]
     assert time.monotonic() - started < SECONDS
-    assert {state.name: state.problems for state in place.chain.provider_states()} == {"horizon-0": {}, "horizon-1": {}}
+    assert {state.name: state.problems for state in place.chain.providers.states()} == {
+        "horizon-0": {},
+        "horizon-1": {},
+    }
 
 
 def test_transactions_too_long_for_one_reply_are_read_in_shorter_ones(
@@ -184,7 +187,10 @@ def test_transactions_too_long_for_one_reply_are_read_in_shorter_ones(
         each.server.joins = False
     pay_in_batches(place, 2)
     assert read() == [1] * 200
-    assert {state.name: state.problems for state in place.chain.provider_states()} == {"horizon-0": {}, "horizon-1": {}}
+    assert {state.name: state.problems for state in place.chain.providers.states()} == {
+        "horizon-0": {},
+        "horizon-1": {},
+    }
 
 
 def test_a_transaction_of_many_payments_is_sent_once_and_any_other_with_its_payment(place: Place) -> None:

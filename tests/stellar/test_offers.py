@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainUnavailable, FeesAboveCap
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.stellar import addresses
 from payments.chains.stellar.keys import envelopes
 from tests.stellar.network import keys

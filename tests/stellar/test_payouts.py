@@ -17,7 +17,7 @@ from stellar_sdk import Payment as Pay
 from config import ids
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
-from payments.chains.base import SignedTransfer
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.stellar import addresses
 from payments.chains.stellar.accounts import IS_REQUIRED, MEMO_REQUIRED
 from payments.transfers.models import Envelope, Payout, Transfer

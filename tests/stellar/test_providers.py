@@ -166,7 +166,7 @@ def questions(harness: LocalHarness) -> list[Callable[[StellarChain], object]]:
         lambda chain: chain.outgoing(HOT_WALLET, first_height=1, last_height=height),
         lambda chain: chain.balance(HOT_WALLET, usdc, at_height=height - 1),
         lambda chain: chain.balance(HOT_WALLET, harness.profile.native, at_height=1),
-        lambda chain: chain.unusual_changes(HOT_WALLET, first_height=1, last_height=height),
+        lambda chain: chain.operations.unusual_changes(HOT_WALLET, first_height=1, last_height=height),
     ]
 
 

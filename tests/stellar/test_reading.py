@@ -231,7 +231,8 @@ def test_a_horizon_that_is_behind_is_waited_for(harness: LocalHarness, reader: R
     assert reader.read().transfers == ()
     harness.servers[1].resume_ingestion()
     assert [each.amount for each in reader.read().transfers] == [5]
-    assert all(not state.problems for state in reader.chain.provider_states())
+    assert isinstance(reader.chain, StellarChain)
+    assert all(not state.problems for state in reader.chain.providers.states())
 
 
 def more(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -250,7 +251,7 @@ def test_a_deposit_that_one_alone_shows_is_not_believed(harness: LocalHarness) -
     with pytest.raises(ChainUnavailable, match="do not agree"):
         reader.read()
     assert reader.cursor == before
-    said = {state.name: state.problems["disagrees"] for state in chain.provider_states()}
+    said = {state.name: state.problems["disagrees"] for state in chain.providers.states()}
     assert f"Payments of {HOT_WALLET} from ledger" in said["horizon-1"]
     assert "it says nothing; horizon-2 says 5 units of USDC:" in said["horizon-1"]  # its envelope says 5
     assert "it says 5 units of USDC:" in said["horizon-2"]
@@ -279,7 +280,7 @@ def test_a_page_that_no_horizon_sends_is_no_answer(harness: LocalHarness, kind: 
     front.spoil("/payments", records(HOSTILE[kind]))
     with pytest.raises(ChainUnavailable):
         reader.read()
-    assert "horizon-1" in next(iter(chain.provider_states())).problems["failing"]
+    assert "horizon-1" in next(iter(chain.providers.states())).problems["failing"]
     front.heal()
     assert len(reader.read().transfers) == 2
 

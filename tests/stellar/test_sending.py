@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 from stellar_sdk import BumpSequence
 
-from payments.chains.base import PayoutInstruction, TransactionStatus
 from payments.chains.errors import ChainUnavailable, RecipientProblem, TransferRefused
+from payments.chains.protocol.payouts import PayoutInstruction, TransactionStatus
 from payments.chains.stellar.keys import envelopes
 from tests.stellar.network import keys
 from tests.stellar.place import STOCK, USDC, WALLET, XLM, Place, key_of

@@ -16,7 +16,7 @@ from stellar_sdk.operation import AccountMerge, ClaimClaimableBalance, ManageDat
 from config import ids
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
-from payments.chains.base import SignedTransfer
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.stellar import addresses
 from payments.monitoring import figures
 from payments.monitoring.measuring import measure_network
@@ -178,7 +178,7 @@ def test_of_six_without_a_trustline_each_gets_it_once_and_the_books_are_the_chai
     paid, late, closed = (PayoutStatus.PAID, False), (PayoutStatus.PAID, True), (PayoutStatus.FAILED, False)
     assert found == [paid, paid, late, late, late, closed]
     assert fresh(payouts[5]).failure_code == "destination_invalid"
-    locked = place.chain.reserve(WALLET.public_key)
+    locked = place.chain.reserves.reserve(WALLET.public_key)
     place.local.act(people[3], AccountMerge(place.local.root.public_key))  # closed after, and opened again
     place.local.fund_native(people[3].public_key, 10 * XLM)
     for each in people[2:4]:
@@ -186,7 +186,7 @@ def test_of_six_without_a_trustline_each_gets_it_once_and_the_books_are_the_chai
         place.local.act(each, ClaimClaimableBalance(set_aside(place, each)[0][0]))
     assert [place.held(each) for each in people[:4]] == [10, 11, 12, 13]
     assert [amount for _, amount in set_aside(place, people[4])] == [14]  # it waits for as long as nobody claims it
-    assert locked - place.chain.reserve(WALLET.public_key) == 2 * HALF
+    assert locked - place.chain.reserves.reserve(WALLET.public_key) == 2 * HALF
     assert hot(STELLAR) == place.held(WALLET) == STOCK - 10 - 11 - 12 - 13 - 14
     assert findings(place) == []
 
@@ -365,7 +365,7 @@ def test_it_shares_an_envelope_with_payments_and_leaves_it_when_there_is_no_xlm_
 
 def test_the_reserve_is_counted_before_and_after(place: Place) -> None:
     payout = waiting(place)
-    before = place.chain.reserve(WALLET.public_key)
+    before = place.chain.reserves.reserve(WALLET.public_key)
     measure_network(SANDBOX, STELLAR)
     snapshot = NetworkSnapshot.objects.get(network=STELLAR)
     found = figures.figures_of(snapshot).tank
@@ -373,7 +373,7 @@ def test_the_reserve_is_counted_before_and_after(place: Place) -> None:
     assert snapshot.costs.set_aside == HALF
     step(place, 2)
     assert fresh(payout).status == PayoutStatus.PAID
-    assert place.chain.reserve(WALLET.public_key) == before + HALF
+    assert place.chain.reserves.reserve(WALLET.public_key) == before + HALF
     measure_network(SANDBOX, STELLAR)
     after = figures.figures_of(NetworkSnapshot.objects.get(network=STELLAR)).tank
     assert after is not None

@@ -88,7 +88,7 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
     account = place.local.network.state.accounts[WALLET.public_key]
     assert account.data[MEMO_REQUIRED] == b"1"
     assert place.local.balance(CHANNEL_KEYS.channels[0], "XLM") == 2 * RESERVE
-    assert place.chain.reserve(WALLET.public_key) == 2 * RESERVE + COST - CHANNELS * 2 * RESERVE
+    assert place.chain.reserves.reserve(WALLET.public_key) == 2 * RESERVE + COST - CHANNELS * 2 * RESERVE
     place.chain.require_set_up(signing=True)
 
     monkeypatch.setattr(registry, "networks", lambda environment: ("stellar",))
@@ -100,7 +100,7 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
     said = run("--yes")
     assert "Nothing is missing." in said
     assert place.chain.next_sequence(WALLET.public_key) == sequence + 1
-    assert place.chain.only_set_up(WALLET.public_key, 0, sequence)
+    assert place.chain.preparations.only_set_up(WALLET.public_key, 0, sequence)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -224,9 +224,9 @@ def test_only_what_prepares_an_account_is_forgiven(
     first = place.chain.next_sequence(WALLET.public_key)
     place.local.act(WALLET, ManageData("note", b"harmless"))
     place.local.act(WALLET, operation())
-    assert place.chain.only_set_up(WALLET.public_key, first, first)
-    assert place.chain.only_set_up(WALLET.public_key, 0, first + 1) is is_harmless
-    assert not place.chain.only_set_up(WALLET.public_key, 0, first + 2)
+    assert place.chain.preparations.only_set_up(WALLET.public_key, first, first)
+    assert place.chain.preparations.only_set_up(WALLET.public_key, 0, first + 1) is is_harmless
+    assert not place.chain.preparations.only_set_up(WALLET.public_key, 0, first + 2)
 
 
 def test_what_no_history_tells_any_more_is_not_forgiven(place: Place) -> None:
@@ -237,8 +237,8 @@ def test_what_no_history_tells_any_more_is_not_forgiven(place: Place) -> None:
     ledger = len(place.local.network.history.ledgers)
     for each in (place.local, place.other):
         each.reap_history(ledger)
-    assert not place.chain.only_set_up(WALLET.public_key, 0, first + 2)
-    assert not place.chain.only_set_up(WALLET.public_key, first, first + 2)
+    assert not place.chain.preparations.only_set_up(WALLET.public_key, 0, first + 2)
+    assert not place.chain.preparations.only_set_up(WALLET.public_key, first, first + 2)
 
 
 def test_the_sandbox_on_the_local_network_needs_no_settings() -> None:

@@ -17,7 +17,7 @@ from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction, TransactionStatus
+from payments.chains.protocol.payouts import PayoutInstruction, TransactionStatus
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile

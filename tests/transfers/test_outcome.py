@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from payments.chains.base import TransactionStatus
+from payments.chains.protocol.payouts import TransactionStatus
 from payments.transfers.execution.outcome import Outcome, OutcomeKind, outcome_of
 
 UNKNOWN = TransactionStatus("unknown")

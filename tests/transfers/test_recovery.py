@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.database.advisory_locks import LockClass
 from merchants.ledger.models import Stop, StopKind
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.simulated import actions, control
 from payments.chains.simulated.clock import locked
 from payments.transfers.audit import adopt_unknown

@@ -16,6 +16,7 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sweeps import Sweeps
 from payments.transfers.execution import executor, rounds
 from payments.transfers.execution.rounds import Round
 from payments.transfers.models import Payout, Transfer
@@ -48,19 +49,19 @@ WAIT_SECONDS = 300
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("step", ["costs", "sign_sweep"])
-def test_payouts_go_on_while_a_sweep_hangs(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+@pytest.mark.parametrize(("part", "step"), [(SimulatedChain, "costs"), (Sweeps, "sign")])
+def test_payouts_go_on_while_a_sweep_hangs(monkeypatch: pytest.MonkeyPatch, part: type, step: str) -> None:
     pay_and_confirm(make_payment(ETHEREUM))
     stock(ETHEREUM, 10 * COIN)
     hangs, may_go_on = threading.Event(), threading.Event()
-    real = getattr(SimulatedChain, step)
+    real = getattr(part, step)
 
-    def hang(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def hang(chain: Any, *asked: Any, **named: Any) -> Any:
         hangs.set()
         assert may_go_on.wait(WAIT_SECONDS)
         return real(chain, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, step, hang)
+    monkeypatch.setattr(part, step, hang)
 
     def sweep() -> None:
         try:

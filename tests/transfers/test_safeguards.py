@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction, SignedTransfer
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import first_sequence

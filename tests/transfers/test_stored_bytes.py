@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 
 from payments.chains import registry
-from payments.chains.base import SignedTransfer
+from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.transfers import services
@@ -129,7 +130,7 @@ def test_a_stop_is_seen_between_the_signature_of_a_sweep_and_its_row(monkeypatch
     monkeypatch.setattr(services, "lock_policy", noted)
     drive(ETHEREUM)
     wallet, asset = the_wallet(ETHEREUM), registry.asset(SANDBOX, ETHEREUM, "USDC")
-    signed = registry.chain(SANDBOX, ETHEREUM).sign_sweep(asset, (1,), sender=wallet.address, sequence=0)
+    signed = sweeps_of(registry.chain(SANDBOX, ETHEREUM)).sign(asset, (1,), sender=wallet.address, sequence=0)
     services.record_signed_sweep(wallet, signed, asset=asset, deposits=[1], record=lambda transfer: None)
     assert taken == [SANDBOX]
 

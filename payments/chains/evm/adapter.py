@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import Callable, Collection, Sequence
 
 from config.money import Asset
 from payments.chains import recipients
-from payments.chains.base import (
-    Costs,
-    Cursor,
-    DepositAddress,
-    FoundTransaction,
-    Head,
-    Identity,
-    IncomingTransfer,
-    OutgoingTransfer,
-    PayoutInstruction,
-    ProviderState,
-    Role,
-    RoleChange,
-    Scan,
-    SentTransaction,
-    SignedTransfer,
-    SweptFrom,
-    TransactionStatus,
-    Unsweepable,
-    UnusualChange,
-    WatchList,
-)
 from payments.chains.errors import ChainUnavailable, NotSetUp, TokenChanged
-from payments.chains.evm import addresses, contract_accounts, links, messages
-from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm import addresses, links
+from payments.chains.evm.contract_accounts import ContractAccounts
 from payments.chains.evm.deposit_addresses.derivation import Derivations
 from payments.chains.evm.deposit_addresses.new_addresses import NewAddresses
-from payments.chains.evm.deposit_addresses.sweeps import swept_from
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.keys.signing import Signer, read_signed
 from payments.chains.evm.nodes import questions
@@ -44,7 +19,18 @@ from payments.chains.evm.readiness_checks import SetUp
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.simulation import TransferSimulation
+from payments.chains.evm.sweep_contract import Roles, Sweeps
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.addresses import DepositAddress
+from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
+from payments.chains.protocol.transfers import (
+    FoundTransaction,
+    Identity,
+    IncomingTransfer,
+    OutgoingTransfer,
+    SentTransaction,
+)
 from payments.chains.readiness import Readiness
 
 BALANCES_PER_BATCH = 200
@@ -60,6 +46,8 @@ class EvmChain:
 
     `signer` is only asked for when something is signed: processes that never sign need no key.
     """
+
+    operations = reserves = preparations = wallet_payments = None
 
     def __init__(
         self,
@@ -104,6 +92,11 @@ class EvmChain:
             readiness=readiness,
         )
 
+        self.sweeps = Sweeps(derivations, self._sending, self._reading, self._simulation, self._set_up)
+        expected = {"owner": owner, "operator": wallet, "treasury": self._treasury}
+        self.roles = Roles(providers, self._reading, derivations, expected)
+        self.signers = ContractAccounts(providers)
+
     # Addresses and links
 
     def parse_address(self, text: str) -> str:
@@ -112,14 +105,8 @@ class EvmChain:
     def deposit_address(self, sequence: int) -> DepositAddress:
         return DepositAddress(self.derivations.address(sequence))
 
-    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
-        return ()
-
-    def address_derivations(self) -> Mapping[int, str]:
-        return self.derivations.by_first_number()
-
-    def swept_together(self, deposits: Sequence[int]) -> tuple[int, ...]:
-        return self.derivations.together(deposits)[: self._sending.most_swept]
+    def deposit_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        return (self.deposit_address(sequence),)
 
     def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
         return links.token_transfer(
@@ -142,9 +129,6 @@ class EvmChain:
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         return self._reading.find_transfers(transaction_hash)
-
-    def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        return ()
 
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
         return self._reading.find_transaction(transaction_hash)
@@ -170,9 +154,6 @@ class EvmChain:
     def next_sequence(self, sender: str) -> int:
         return self._sending.next_sequence(sender)
 
-    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
-        return False  # an account needs no preparing here, so whatever it sent was sent for something
-
     def check_recipient(self, payout: PayoutInstruction) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self.own_accounts())
         self._simulation.require_payable(payout.asset, account)
@@ -189,15 +170,6 @@ class EvmChain:
         is_contract = bool(found) and not found.startswith(_DELEGATION)
         return None if is_contract else sender
 
-    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
-        with suppress(ValueError):  # of a contract with several owners it is longer than that of a key
-            if messages.signer_of(text, signature) == account:
-                return None
-        return contract_accounts.accepts(self.providers, account, text, signature)
-
-    def reserve(self, account: str) -> int:
-        return 0
-
     def sign(
         self,
         payouts: tuple[PayoutInstruction, ...],
@@ -207,32 +179,6 @@ class EvmChain:
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
         return self._sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
-
-    def sign_sweep(
-        self,
-        asset: Asset,
-        deposits: tuple[int, ...],
-        *,
-        sender: str,
-        sequence: int,
-        replacing: Collection[SignedTransfer] = (),
-    ) -> SignedTransfer:
-        self._set_up.require_people_now(self.derivations.of(deposits[0]).factory if deposits else self.factory)
-        return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
-
-    def swept_by(
-        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
-    ) -> tuple[SweptFrom, ...]:
-        receipt = self._reading.receipt(transaction_hash)
-        if receipt is None:
-            return ()
-        return swept_from(receipt, asset=asset, addresses=self._numbered(deposits), treasury=treasury)
-
-    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
-        return self._simulation.why_unsweepable(asset, self._numbered(deposits))
-
-    def _numbered(self, deposits: Sequence[int]) -> list[tuple[int, str]]:
-        return [(number, self.deposit_address(number).address) for number in deposits]
 
     def broadcast(self, transfer: SignedTransfer) -> None:
         if not transfer.payouts:  # a sweep goes to whoever is the treasury when it is mined
@@ -279,21 +225,6 @@ class EvmChain:
             raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
         return head.height if height is None else height
 
-    def unusual_changes(self, address: str, *, first_height: int, last_height: int) -> tuple[UnusualChange, ...]:
-        return ()
-
-    def roles(self) -> tuple[Role, ...]:
-        found = deployment.people(self.providers, self.factory)
-        return (
-            Role("owner", found.owner, self._owner),
-            Role("operator", found.operator, self._wallet),
-            Role("treasury", found.treasury, self._treasury),
-        )
-
-    def role_changes(self, *, first_height: int, last_height: int) -> tuple[RoleChange, ...]:
-        factories = self.derivations.factories
-        return self._reading.role_changes(factories, first_height=first_height, last_height=last_height)
-
     def costs(self) -> Costs:
         return self._sending.costs()
 
@@ -301,12 +232,6 @@ class EvmChain:
 
     def pace(self) -> float:
         return self._reading.pace()
-
-    def provider_states(self) -> tuple[ProviderState, ...]:
-        return self.providers.states()
-
-    def let_providers_back(self, said_at: datetime) -> None:
-        self.providers.let_back(said_at)
 
     # Setting up
 

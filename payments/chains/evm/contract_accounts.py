@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi, messages
 from payments.chains.evm.nodes import questions
@@ -12,6 +14,19 @@ _FUNCTION = "isValidSignature(bytes32,bytes)"
 MOST_GAS = 10_000_000
 """What the contract of a stranger may take of a provider's time, the same at each: enough for a hundred owners."""
 _ACCEPTED = abi.selector(_FUNCTION).ljust(abi.WORD, b"\0")
+
+
+class ContractAccounts:
+    """Signatures of accounts, as the contract at an address takes them."""
+
+    def __init__(self, providers: Providers) -> None:
+        self._providers = providers
+
+    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+        with suppress(ValueError):  # of a contract with several owners it is longer than that of a key
+            if messages.signer_of(text, signature) == account:
+                return None
+        return accepts(self._providers, account, text, signature)
 
 
 def accepts(providers: Providers, account: str, text: str, signature: bytes) -> bool | None:

@@ -9,17 +9,6 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from payments.chains.base import (
-    Cursor,
-    FoundTransaction,
-    Head,
-    IncomingTransfer,
-    NonDeposit,
-    OutgoingTransfer,
-    RoleChange,
-    Scan,
-    WatchList,
-)
 from payments.chains.errors import ChainUnavailable, FinalityViolation, RecordUnreadable
 from payments.chains.evm import abi, addresses
 from payments.chains.evm.nodes import questions
@@ -38,6 +27,9 @@ from payments.chains.evm.nodes.questions import (
 from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.evm.token_fees import TokenFees, with_neighbours
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.roles import RoleChange
+from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
+from payments.chains.protocol.transfers import FoundTransaction, IncomingTransfer, NonDeposit, OutgoingTransfer
 from payments.chains.readiness import require_fields
 
 BLOCKS_PER_SCAN = 2_000

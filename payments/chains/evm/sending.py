@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from config.money import Asset
-from payments.chains.base import Costs, Head, PayoutInstruction, SentTransaction, SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.evm import abi
 from payments.chains.evm.deposit_addresses.derivation import Derivations
@@ -20,6 +19,9 @@ from payments.chains.evm.nodes.questions import QUESTIONS_PER_BATCH, Receipt
 from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.evm.prices import gas_limit, prices
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.scans import Head
+from payments.chains.protocol.transfers import SentTransaction
 
 # When a node says that a transfer would fail now, it may still be right later, as when the money for it is on its way.
 # A limit costs nothing that is not used.

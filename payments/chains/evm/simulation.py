@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from config.money import Asset
-from payments.chains.base import Unsweepable
 from payments.chains.errors import ChainUnavailable, RecipientRefused, SendingBlocked
 from payments.chains.evm import abi, addresses
 from payments.chains.evm.nodes import questions
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import Question
 from payments.chains.evm.nodes.rpc import RpcError
+from payments.chains.protocol.sweeps import Unsweepable
 
 
 def _nobody(name: str) -> str:

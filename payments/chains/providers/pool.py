@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from payments.chains.base import LONGEST_PROVIDER_NAME, ProviderState
 from payments.chains.errors import ChainUnavailable, NotSetUp
+from payments.chains.protocol.providers import LONGEST_PROVIDER_NAME, ProviderState
 from payments.chains.providers.quarantine import CONTRADICTIONS, Quarantine
 from payments.chains.providers.rounds import Round, ask_apart
 from payments.chains.providers.servers import Behind, ProviderFailed, Server, WrongChain

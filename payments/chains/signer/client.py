@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.errors import SignerRefused, SignerUnavailable
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.signer import connection
 from payments.chains.signer.messages import (
     Intent,

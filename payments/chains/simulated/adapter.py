@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
-from datetime import datetime, timedelta
-from functools import lru_cache
+from datetime import timedelta
 from typing import cast
 
 from django.db.models import Q
@@ -13,28 +12,24 @@ from django.db.models import Q
 from config.database.database_time import database_now
 from config.money import Asset
 from payments.chains import recipients
-from payments.chains.base import (
-    Costs,
-    DepositAddress,
-    Identity,
-    PayoutInstruction,
-    ProviderState,
-    Role,
-    RoleChange,
-    SignedTransfer,
-    SweptFrom,
-    TransactionState,
-    TransactionStatus,
-    Unsweepable,
-    UnusualChange,
-)
 from payments.chains.errors import ChainUnavailable, RecipientProblem, SendingBlocked
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import links as evm_links
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.addresses import DepositAddress
+from payments.chains.protocol.operations import Preparations
+from payments.chains.protocol.payouts import (
+    Costs,
+    PayoutInstruction,
+    SignedTransfer,
+    TransactionState,
+    TransactionStatus,
+)
+from payments.chains.protocol.transfers import Identity
 from payments.chains.simulated import actions, mempool, signing
 from payments.chains.simulated.blocks import Timetable, finalized_height, next_sequences
-from payments.chains.simulated.clock import locked
+from payments.chains.simulated.clock import answering, locked, refuse_in_outage
+from payments.chains.simulated.mempool import offer_now
 from payments.chains.simulated.models import (
     SimulatedAccount,
     SimulatedNetwork,
@@ -45,8 +40,7 @@ from payments.chains.simulated.models import (
 from payments.chains.simulated.networks import (
     channels,
     cold_wallet,
-    factory,
-    forwarder,
+    deposit_address,
     hot_wallet,
     own_accounts,
     payout_work,
@@ -55,6 +49,7 @@ from payments.chains.simulated.networks import (
     treasury,
 )
 from payments.chains.simulated.reading import SCAN_TRANSACTIONS, Reading
+from payments.chains.simulated.sweeps import Sweeps
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.chains.stellar.payer_wallets import links as stellar_links
 
@@ -62,21 +57,17 @@ VALIDITY = timedelta(minutes=5)
 """How long a signed transfer stays good where transfers can expire."""
 
 
-@lru_cache(maxsize=2_000)
-def _clone(network: str, sequence: int) -> DepositAddress:
-    """Remembered, because every look at a network asks for the addresses of the next payments."""
-    return DepositAddress(
-        evm_addresses.clone_address(factory=factory(network), implementation=forwarder(network), salt=sequence)
-    )
-
-
 class SimulatedChain(Reading):
     """One simulated network: its addresses and links, and sending on it."""
+
+    roles = derivations = operations = reserves = signers = wallet_payments = providers = None
 
     def __init__(self, profile: NetworkProfile, *, scan_transactions: int = SCAN_TRANSACTIONS) -> None:
         super().__init__(profile, scan_transactions=scan_transactions)
         self._is_evm = profile.family == "evm"
         self._own = own_accounts(profile.network)
+        self.preparations: Preparations | None = None if self._is_evm else self
+        self.sweeps = None if profile.shares_account else Sweeps(profile, self)
 
     # Addresses and links
 
@@ -84,20 +75,10 @@ class SimulatedChain(Reading):
         return evm_addresses.parse(text) if self._is_evm else stellar_addresses.parse(text)
 
     def deposit_address(self, sequence: int) -> DepositAddress:
-        if not self.profile.shares_account:
-            return _clone(self._network, sequence)
-        account = hot_wallet(self._network)
-        memo = stellar_addresses.memo_of(sequence)
-        return DepositAddress(account, memo=str(memo), muxed=stellar_addresses.mux(account, memo))
+        return deposit_address(self.profile, sequence)
 
-    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
-        return ()
-
-    def address_derivations(self) -> Mapping[int, str]:
-        return {}
-
-    def swept_together(self, deposits: Sequence[int]) -> tuple[int, ...]:
-        return tuple(deposits)
+    def deposit_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        return (self.deposit_address(sequence),)
 
     def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
         if self._is_evm:
@@ -137,15 +118,15 @@ class SimulatedChain(Reading):
         return self._own
 
     def next_sequence(self, sender: str) -> int:
-        self._answering()
+        answering(self._network)
         return next_sequences(self._network, [sender], pending=False)[sender]
 
     def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
-        self._answering()
+        answering(self._network)
         sent = SimulatedTransaction.objects.filter(
             network=self._network, sender=account, sequence__range=(first_sequence, last_sequence), height__isnull=False
         )
-        return not self._is_evm and not sent.filter(Q(transfers__isnull=False) | ~Q(swept_contract="")).exists()
+        return not sent.filter(Q(transfers__isnull=False) | ~Q(swept_contract="")).exists()
 
     def check_recipient(self, payout: PayoutInstruction) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self._own)
@@ -159,7 +140,7 @@ class SimulatedChain(Reading):
         raise recipients.refusal(cast(RecipientProblem, refusing.refuses), payout.asset.code)
 
     def check_sending(self, asset: Asset) -> None:
-        self._answering()
+        answering(self._network)
         concerned = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
         refusing = set(
             concerned.filter(address__in=[asset.contract, self.payout_address()]).values_list("address", flat=True)
@@ -170,7 +151,7 @@ class SimulatedChain(Reading):
             raise SendingBlocked("hot_wallet_blocked", f"The issuer of {asset.code} forbids the hot wallet to send it.")
 
     def pay_back_address(self, identity: Identity, sender: str) -> str | None:
-        self._answering()
+        answering(self._network)
         account, identifier = recipients.account_of(self.profile, sender)
         known = SimulatedAccount.objects.filter(network=self._network, address=account).first() or SimulatedAccount()
         if self._is_evm:
@@ -182,9 +163,6 @@ class SimulatedChain(Reading):
         # A memo, or none, can be that of a shared account; a wallet that pays to a muxed address is somebody's own.
         is_own = transfer is not None and transfer.muxed_id and not transfer.transaction_memo
         return sender if is_own and not known.refuses else None
-
-    def reserve(self, account: str) -> int:
-        return 0
 
     def sign(
         self,
@@ -205,12 +183,12 @@ class SimulatedChain(Reading):
             sender=sender,
             sequence=sequence,
             valid_until=(database_now() + VALIDITY).isoformat() if self.profile.transfers_expire else None,
-            fee_offer=self._offer(replacing),
+            fee_offer=offer_now(self.profile, replacing),
             work=payout_work(self._network, len(payouts)),
             movements=[self._movement(payout) for payout in payouts],
             source="" if sender == self.payout_address() else self.payout_address(),
         )
-        return self._signed(content if self._is_evm else self._bumped(content, replacing), payouts)
+        return signing.signed(content if self._is_evm else self._bumped(content, replacing), payouts)
 
     def _bumped(self, content: signing.Content, replacing: Collection[SignedTransfer]) -> signing.Content:
         """What only raises the fee of an earlier version, as on stellar: it pays the same, until the same instant."""
@@ -227,66 +205,12 @@ class SimulatedChain(Reading):
             raise ValueError(f"what replaces a transfer on {self._network} pays the same")
         return bumped
 
-    def sign_sweep(
-        self,
-        asset: Asset,
-        deposits: tuple[int, ...],
-        *,
-        sender: str,
-        sequence: int,
-        replacing: Collection[SignedTransfer] = (),
-    ) -> SignedTransfer:
-        self._check_sweep(asset, deposits)
-        content = signing.Content(
-            network=self._network,
-            sender=sender,
-            sequence=sequence,
-            valid_until=None,
-            fee_offer=self._offer(replacing),
-            work=sweep_work(len(deposits)),
-            movements=[],
-            swept_contract=asset.contract,
-            swept_addresses=tuple(self.deposit_address(number).address for number in deposits),
-        )
-        return self._signed(content, ())
-
-    def swept_by(
-        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
-    ) -> tuple[SweptFrom, ...]:
-        found = self.find_transaction(transaction_hash)
-        if found is None or found.state == "pending":
-            return ()
-        left = {each.sender: each for each in found.transfers if each.contract == asset.contract}
-        swept: list[SweptFrom] = []
-        for number in deposits:
-            move = left.get(self.deposit_address(number).address)
-            arrived = move.amount if move and move.recipient == treasury else 0
-            swept.append(SweptFrom(number, left=move.amount if move else 0, arrived=arrived))
-        return tuple(swept)
-
-    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
-        self._answering()
-        addresses = {self.deposit_address(number).address: number for number in deposits}
-        wallet = self.treasury()
-        known = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
-        concerned = [asset.contract, wallet, *addresses]
-        refused = set(known.filter(address__in=concerned).values_list("address", flat=True))
-        if asset.contract in refused:
-            return dict.fromkeys(deposits, Unsweepable("paused"))
-        if wallet in refused:
-            return dict.fromkeys(deposits, Unsweepable("wallet_refused"))
-        found = {addresses[address]: Unsweepable("frozen") for address in refused}
-        for address, number in addresses.items():
-            if not self.balance(address, asset):
-                found[number] = Unsweepable("empty")
-        return found
-
     def require_set_up(self, *, signing: bool = False) -> None:
         """There is nothing to set up here."""
 
     def broadcast(self, transfer: SignedTransfer) -> None:
         with locked(self._network) as row:
-            self._refuse_in_outage(row)
+            refuse_in_outage(row)
             if _use_up(row, "broadcasts_to_lose"):
                 return
             mempool.accept(row, transfer.raw)
@@ -296,7 +220,7 @@ class SimulatedChain(Reading):
 
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         with locked(self._network) as row:
-            self._refuse_in_outage(row)
+            refuse_in_outage(row)
             sent = SimulatedTransaction.objects.filter(network=self._network, sender=transfer.sender)
             root = signing.read(transfer.raw).inner if transfer.raw else ""
             same = sent.filter(versions_of(root or transfer.transaction_hash))
@@ -315,17 +239,8 @@ class SimulatedChain(Reading):
             )
             return TransactionStatus("expired", final=True) if expired else TransactionStatus("unknown")
 
-    def unusual_changes(self, address: str, *, first_height: int, last_height: int) -> tuple[UnusualChange, ...]:
-        return ()
-
-    def roles(self) -> tuple[Role, ...]:
-        return ()  # nothing is swept by a contract
-
-    def role_changes(self, *, first_height: int, last_height: int) -> tuple[RoleChange, ...]:
-        return ()
-
     def costs(self) -> Costs:
-        unit = price(self._network, self._answering().fee_level)
+        unit = price(self._network, answering(self._network).fee_level)
         payout = payout_work(self._network, 1) * unit
         if self.profile.shares_account:
             return Costs(payout)
@@ -337,21 +252,6 @@ class SimulatedChain(Reading):
     def pace(self) -> float:
         return self.profile.block_seconds
 
-    def provider_states(self) -> tuple[ProviderState, ...]:
-        return ()
-
-    def let_providers_back(self, said_at: datetime) -> None:
-        pass  # nobody is asked
-
-    def _check_sweep(self, asset: Asset, deposits: tuple[int, ...]) -> None:
-        most = self.profile.sweeps_per_transfer
-        if self.profile.shares_account:
-            raise ValueError(f"deposits on {self._network} arrive where payouts leave from")
-        if not 1 <= len(deposits) <= most:
-            raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
-        if asset != self.profile.native and asset.contract not in self._assets:
-            raise ValueError("only accepted coins and the network's own are swept")
-
     def _movement(self, payout: PayoutInstruction) -> actions.Movement:
         return actions.movement(
             self._network,
@@ -359,26 +259,6 @@ class SimulatedChain(Reading):
             amount=payout.amount,
             recipient=payout.recipient,
             memo=payout.memo,
-        )
-
-    def _offer(self, replacing: Collection[SignedTransfer]) -> int:
-        """What to offer just now. It only looks: a transfer is often signed inside a database transaction."""
-        if replacing and not self.profile.can_replace:
-            raise ValueError(f"a transfer on {self._network} cannot be replaced")
-        row = SimulatedNetwork.objects.filter(network=self._network).first() or SimulatedNetwork()
-        self._refuse_in_outage(row)
-        return signing.offer(self._network, row.fee_level, replacing)
-
-    def _signed(self, content: signing.Content, payouts: tuple[PayoutInstruction, ...]) -> SignedTransfer:
-        raw = content.to_bytes()
-        return SignedTransfer(
-            raw=raw,
-            transaction_hash=signing.hash_of(self._network, raw),
-            sender=content.sender,
-            sequence=content.sequence,
-            valid_until=content.expires_at,
-            payouts=payouts,
-            fee_limit_units=content.fee_offer * content.work,
         )
 
     def _in_block(

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from config.database.database_time import database_now
+from payments.chains.errors import ChainUnavailable
 from payments.chains.simulated.actions import Action, perform
 from payments.chains.simulated.blocks import newest_stretch
 from payments.chains.simulated.filling import fill
@@ -63,6 +64,18 @@ def current(network: str) -> SimulatedNetwork:
             return row
     with locked(network) as row:
         return row
+
+
+def answering(network: str) -> SimulatedNetwork:
+    """The network as it is now; ChainUnavailable while nobody answers for it."""
+    row = current(network)
+    refuse_in_outage(row)
+    return row
+
+
+def refuse_in_outage(row: SimulatedNetwork) -> None:
+    if row.outage_until is not None and database_now() < row.outage_until:
+        raise ChainUnavailable(f"No provider of {row.network} answers.")
 
 
 def _make(network: str) -> SimulatedNetwork:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from payments.chains.errors import TransferRefused
+from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.simulated import actions, signing
 from payments.chains.simulated.blocks import Timetable, next_sequences
+from payments.chains.simulated.clock import refuse_in_outage
 from payments.chains.simulated.models import SimulatedNetwork, SimulatedStatus, SimulatedTransaction
 from payments.chains.simulated.networks import is_evm
 
@@ -94,3 +99,12 @@ def revive(row: SimulatedNetwork, transaction_hash: str) -> None:
         forget(other, "replaced")
     entry.status, entry.error = SimulatedStatus.PENDING, ""
     entry.save(update_fields=["status", "error"])
+
+
+def offer_now(profile: NetworkProfile, replacing: Collection[SignedTransfer]) -> int:
+    """The fee to offer just now. It only reads: a transfer is often signed inside a database transaction."""
+    if replacing and not profile.can_replace:
+        raise ValueError(f"a transfer on {profile.network} cannot be replaced")
+    row = SimulatedNetwork.objects.filter(network=profile.network).first() or SimulatedNetwork()
+    refuse_in_outage(row)
+    return signing.offer(profile.network, row.fee_level, replacing)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from django.conf import settings
 
@@ -16,6 +16,7 @@ from config.money import Asset
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile, coins
+from payments.chains.protocol.addresses import DepositAddress
 from payments.chains.stellar import addresses as stellar_addresses
 
 PASSPHRASE = "Ballast Simulated Network ; 2026"  # noqa: S105  a network's name, no secret
@@ -141,3 +142,20 @@ def _profile(network: str, block_seconds: float) -> NetworkProfile:
 def contracts(network: str) -> dict[str, Asset]:
     """The accepted coins of a simulated network by contract."""
     return {asset.contract: asset for asset in _profile(network, 0).assets.values()}
+
+
+def deposit_address(profile: NetworkProfile, number: int) -> DepositAddress:
+    """The deposit address of the payment with this number."""
+    if not profile.shares_account:
+        return _clone(profile.network, number)
+    account = hot_wallet(profile.network)
+    memo = stellar_addresses.memo_of(number)
+    return DepositAddress(account, memo=str(memo), muxed=stellar_addresses.mux(account, memo))
+
+
+@lru_cache(maxsize=2_000)
+def _clone(network: str, sequence: int) -> DepositAddress:
+    """Remembered, because every look at a network asks for the addresses of the next payments."""
+    return DepositAddress(
+        evm_addresses.clone_address(factory=factory(network), implementation=forwarder(network), salt=sequence)
+    )

@@ -7,24 +7,20 @@ from itertools import islice
 
 from django.db.models import Q, QuerySet
 
-from config.database.database_time import database_now
 from config.money import Asset
-from payments.chains.base import (
-    Cursor,
+from payments.chains.errors import ChainUnavailable, FinalityViolation
+from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
+from payments.chains.protocol.transfers import (
     FoundTransaction,
-    Head,
     IncomingTransfer,
     NonDeposit,
     OutgoingTransfer,
-    Scan,
     SentTransaction,
-    WatchList,
 )
-from payments.chains.errors import ChainUnavailable, FinalityViolation
-from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import require_fields
 from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height, holdings
-from payments.chains.simulated.clock import current, steady
+from payments.chains.simulated.clock import answering, refuse_in_outage, steady
 from payments.chains.simulated.models import (
     SimulatedNetwork,
     SimulatedStatus,
@@ -52,12 +48,12 @@ class Reading:
         self._assets = contracts(profile.network)
 
     def head(self) -> Head:
-        row = self._answering()
+        row = answering(self._network)
         return self._head(row, Timetable(row, row.height, row.height))
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         with steady(self._network) as row:
-            self._refuse_in_outage(row)
+            refuse_in_outage(row)
             if cursor is not None:
                 require_fields(self._network, cursor, CURSOR_FIELDS)
             # Nothing is ever missed here by starting late: a first scan begins with the first block.
@@ -84,7 +80,7 @@ class Reading:
         return {"final": height, "final_hash": Timetable(row, height, height).block_hash(height), "read_to": height}
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        row = self._answering()
+        row = answering(self._network)
         found = (
             self._moved()
             .filter(transaction__in=self._known(transaction_hash))
@@ -96,12 +92,9 @@ class Reading:
         height = found[0].transaction.block_height
         return self._incoming(found, Timetable(row, height, height))
 
-    def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        return ()
-
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
         with steady(self._network) as row:
-            self._refuse_in_outage(row)
+            refuse_in_outage(row)
             found = self._known(transaction_hash).exclude(status=SimulatedStatus.DROPPED).first()
             if found is None:
                 return None
@@ -179,19 +172,9 @@ class Reading:
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
         return self.balances([address], asset, at_height=at_height).get(address, 0)
 
-    def _answering(self) -> SimulatedNetwork:
-        """The network as it is now; ChainUnavailable while nobody answers for it."""
-        row = current(self._network)
-        self._refuse_in_outage(row)
-        return row
-
-    def _refuse_in_outage(self, row: SimulatedNetwork) -> None:
-        if row.outage_until is not None and database_now() < row.outage_until:
-            raise ChainUnavailable(f"No provider of {self._network} answers.")
-
     def _reached(self, height: int) -> SimulatedNetwork:
         """The network as it is now; ChainUnavailable while the block at this height is still to come."""
-        row = self._answering()
+        row = answering(self._network)
         if height > row.height:
             raise ChainUnavailable(f"{self._network} has not reached height {height} yet.")
         return row

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from payments.chains.base import SignedTransfer
 from payments.chains.errors import FeesAboveCap
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from payments.chains.simulated.networks import is_evm, price
 
 EVM_FEE_LEVEL_CAP, STELLAR_FEE_LEVEL_CAP = 100, 1_000
@@ -75,3 +75,16 @@ def offer(network: str, fee_level: int, replacing: Collection[SignedTransfer]) -
     if lowest > cap:
         raise FeesAboveCap(f"Fees are above the cap: {lowest} of {cap}.")
     return min(max([USUAL_MARGIN * price(network, fee_level), *beaten]), cap)
+
+
+def signed(content: Content, payouts: tuple[PayoutInstruction, ...]) -> SignedTransfer:
+    raw = content.to_bytes()
+    return SignedTransfer(
+        raw=raw,
+        transaction_hash=hash_of(content.network, raw),
+        sender=content.sender,
+        sequence=content.sequence,
+        valid_until=content.expires_at,
+        payouts=payouts,
+        fee_limit_units=content.fee_offer * content.work,
+    )

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from config.money import Asset
 from payments.chains import recipients
-from payments.chains.base import PayoutInstruction
 from payments.chains.errors import NotSetUp, RecipientRefused, SendingBlocked
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.stellar.horizon import holdings
 from payments.chains.stellar.horizon.client import Horizon
 from payments.chains.stellar.horizon.operations import Payment
@@ -131,6 +131,10 @@ class Accounts:
         """Stroops of XLM that the network never lets this account spend; 0 where there is no account."""
         base = self.base_reserve()
         return self._agreed(address, lambda known: 0 if known is None else reserve_of(known, base))
+
+    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+        signers = self.signers(recipients.account_of(self._profile, account)[0])
+        return None if signers is None else signers.have_signed(text, signature)
 
     def signers(self, address: str) -> Signers | None:
         """Who signs for a payment of this account; None where there is no account."""

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from config.money import Asset
-from payments.chains.base import (
-    Costs,
-    Cursor,
-    DepositAddress,
+from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.addresses import DepositAddress
+from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
+from payments.chains.protocol.transfers import (
     FoundTransaction,
-    Head,
     Identity,
     IncomingTransfer,
     OutgoingTransfer,
-    PaymentToSign,
-    PayoutInstruction,
-    ProviderState,
-    Role,
-    RoleChange,
-    Scan,
     SentTransaction,
-    SignedTransfer,
-    SweptFrom,
-    TransactionStatus,
-    Unsweepable,
-    UnusualChange,
-    WatchList,
 )
-from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
-from payments.chains.recipients import account_of
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.accounts import Accounts
 from payments.chains.stellar.channels import Channels
@@ -47,6 +32,7 @@ from payments.chains.stellar.readiness_checks import SetUp
 
 if TYPE_CHECKING:
     from payments.chains.stellar.keys.wallet_keys import Signer
+    from payments.chains.stellar.preparing import Preparations
     from payments.chains.stellar.provisioning import Preparation
     from payments.chains.stellar.sending import Sending
 
@@ -57,6 +43,9 @@ class StellarChain:
     `keys` is only asked for when something is signed, and for the names of several channels: it needs a library that
     processes which only read never load.
     """
+
+    sweeps = roles = derivations = None
+    """Deposits arrive where payouts leave from, so that nothing is swept."""
 
     def __init__(
         self,
@@ -89,7 +78,8 @@ class StellarChain:
             poll_seconds=poll_seconds,
         )
         self._accounts = Accounts(profile, horizons, wallet=wallet)
-        self._asking = Asking(profile, horizons)
+        self.operations, self.reserves, self.signers = self._reading, self._accounts, self._accounts
+        self.wallet_payments, self.providers = Asking(profile, horizons), horizons
         self._set_up = SetUp(
             profile,
             horizons,
@@ -111,6 +101,12 @@ class StellarChain:
             rules=self._rules,
         )
 
+    @cached_property
+    def preparations(self) -> Preparations:
+        from payments.chains.stellar.preparing import Preparations
+
+        return Preparations(self.profile, self.horizons, channels=self.channels)
+
     # Addresses and links
 
     def parse_address(self, text: str) -> str:
@@ -120,15 +116,11 @@ class StellarChain:
         memo = addresses.memo_of(sequence, self._memo_key)
         return DepositAddress(self._wallet, memo=str(memo), muxed=addresses.mux(self._wallet, memo))
 
-    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
-        memo = addresses.memo_of(sequence)  # from before there was a key
-        return (DepositAddress(self._wallet, memo=str(memo)),) if self._memo_key else ()
-
-    def address_derivations(self) -> Mapping[int, str]:
-        return {}
-
-    def swept_together(self, deposits: Sequence[int]) -> tuple[int, ...]:
-        return tuple(deposits)
+    def deposit_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        present = self.deposit_address(sequence)
+        if not self._memo_key:
+            return (present,)
+        return present, DepositAddress(self._wallet, memo=str(addresses.memo_of(sequence)))  # from before the key
 
     def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
         code, _, issuer = asset.contract.partition(":")
@@ -160,9 +152,6 @@ class StellarChain:
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         return self._reading.find_transfers(transaction_hash)
 
-    def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        return self._reading.find_set_aside(transaction_hash)
-
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
         return self._reading.find_transaction(transaction_hash)
 
@@ -185,21 +174,6 @@ class StellarChain:
 
     def next_sequence(self, sender: str) -> int:
         return self._accounts.sequence(sender) + 1
-
-    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
-        from payments.chains.stellar.preparing import only_set_up
-
-        return self.horizons.agree(
-            lambda horizon: only_set_up(
-                horizon,
-                account,
-                range(first_sequence, last_sequence + 1),
-                passphrase=self.profile.metadata["network_passphrase"],
-                coins={asset.contract for asset in self.profile.assets.values()},
-                channels=self.channels(),
-            ),
-            told=f"What {account} sent",
-        )
 
     def issuer_powers(self) -> dict[str, tuple[str, ...]]:
         """What the issuer of each coin can do to whoever holds it, in words."""
@@ -225,13 +199,6 @@ class StellarChain:
         except LacksHistory:  # it does not come back by itself, so nobody knows
             return None
         return self._accounts.pay_back_address(paid, sender)
-
-    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
-        signers = self._accounts.signers(account_of(self.profile, account)[0])
-        return None if signers is None else signers.have_signed(text, signature)
-
-    def reserve(self, account: str) -> int:
-        return self._accounts.reserve(account)
 
     def sign(
         self,
@@ -282,48 +249,10 @@ class StellarChain:
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
         return self._reading.balance(address, asset, at_height=at_height)
 
-    def unusual_changes(self, address: str, *, first_height: int, last_height: int) -> tuple[UnusualChange, ...]:
-        return self._reading.unusual_changes(address, first_height=first_height, last_height=last_height)
-
-    def roles(self) -> tuple[Role, ...]:
-        return ()  # nothing is swept by a contract
-
-    def role_changes(self, *, first_height: int, last_height: int) -> tuple[RoleChange, ...]:
-        return ()
-
     def costs(self) -> Costs:
         price = fees.price(self.horizons)
         locked = self._accounts.base_reserve() if self.profile.sets_aside else 0
         return Costs(payout=price, set_aside=locked)
-
-    # What a payer's wallet is asked for
-
-    def payment_to_sign(self, payer: str, *, to: DepositAddress, asset: Asset, amount: int) -> PaymentToSign:
-        return self._asking.payment_to_sign(payer, to=to, asset=asset, amount=amount)
-
-    def hand_in(self, asked: PaymentToSign, signed: bytes) -> None:
-        self._asking.hand_in(asked, signed)
-
-    # Deposits arrive where payouts leave from, so that nothing is swept
-
-    def sign_sweep(
-        self,
-        asset: Asset,
-        deposits: tuple[int, ...],
-        *,
-        sender: str,
-        sequence: int,
-        replacing: Collection[SignedTransfer] = (),
-    ) -> SignedTransfer:
-        raise ValueError(f"deposits on {self.profile.network} arrive where payouts leave from")
-
-    def swept_by(
-        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
-    ) -> tuple[SweptFrom, ...]:
-        return ()
-
-    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
-        return {}
 
     # Looking after it
 
@@ -332,9 +261,3 @@ class StellarChain:
 
     def pace(self) -> float:
         return self._reading.pace()
-
-    def provider_states(self) -> tuple[ProviderState, ...]:
-        return self.horizons.states()
-
-    def let_providers_back(self, said_at: datetime) -> None:
-        self.horizons.let_back(said_at)

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from stellar_sdk import Asset as LedgerAsset
 from stellar_sdk import ChangeTrust, CreateAccount, ManageData, Operation, SetOptions
 from stellar_sdk.utils import to_xdr_amount
 
+from payments.chains.profiles import NetworkProfile
 from payments.chains.providers.servers import ProviderFailed
 from payments.chains.stellar.accounts import MOST_OF_A_CHANNEL
 from payments.chains.stellar.horizon import records
 from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.providers import Horizons
 from payments.chains.stellar.horizon.records import TransactionRecord
 from payments.chains.stellar.keys import envelopes
 
 MOST_PAGES = 50
 _SEQUENCE_BITS = 32
+
+
+class Preparations:
+    """Transactions that prepared our accounts, as enough Horizons say alike."""
+
+    def __init__(self, profile: NetworkProfile, horizons: Horizons, *, channels: Callable[[], Collection[str]]) -> None:
+        self._passphrase: str = profile.metadata["network_passphrase"]
+        self._coins = {asset.contract for asset in profile.assets.values()}
+        self._horizons, self._channels = horizons, channels
+
+    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
+        return self._horizons.agree(
+            lambda horizon: only_set_up(
+                horizon,
+                account,
+                range(first_sequence, last_sequence + 1),
+                passphrase=self._passphrase,
+                coins=self._coins,
+                channels=self._channels(),
+            ),
+            told=f"What {account} sent",
+        )
 
 
 def only_set_up(

@@ -13,9 +13,9 @@ from stellar_sdk import Asset as LedgerAsset
 from stellar_sdk import ChangeTrust, CreateAccount, ManageData, Operation
 from stellar_sdk.utils import from_xdr_amount
 
-from payments.chains.base import SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainError, NotSetUp
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.payouts import SignedTransfer, TransactionStatus
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.accounts import (
     IS_REQUIRED,

@@ -14,9 +14,10 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from stellar_sdk import Operation
 
-from payments.chains.base import Head, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.scans import Head
 from payments.chains.stellar import fees, results
 from payments.chains.stellar.claimable import balance_id
 from payments.chains.stellar.fees import FeeRules, Offer

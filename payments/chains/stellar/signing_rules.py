@@ -12,8 +12,8 @@ from stellar_sdk import ChangeTrust, CreateAccount, ManageData, Operation
 from stellar_sdk.utils import to_xdr_amount
 from stellar_sdk.xdr import Operation as OperationXdr
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.signer.messages import Intent, SigningRequest
 from payments.chains.signer.service import Refused, Signed
 from payments.chains.stellar import addresses

@@ -24,8 +24,8 @@ from config.money import FIAT_DIGITS, AmountNotExact, to_units
 from config.pages.typed_amounts import readings_of
 from merchants.models import Merchant
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
+from payments.chains.protocol.chain import Chain
 from payments.chains.recipients import person_of
 from payments.dashboard.search.models import NO_DEPOSIT, SearchEntry
 from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of, span_of

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import ChainError
+from payments.chains.protocol.chain import Chain
 from payments.deposits import address_derivations as derivations
 
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *, begin: bool, env: str = Environment.PRODUCTION, **options: Any) -> None:
         try:
             chains = _evm_chains(env)
-            known, ours = derivations.noted(env), chains[0].address_derivations()
+            known, ours = derivations.noted(env), derivations.of_settings(env, chains[0])
             if begin and ours != known:
                 raise CommandError("The settings have not been noted yet: run this without --begin first.")
             if begin:
@@ -58,7 +58,7 @@ def _evm_chains(environment: str) -> list[Chain]:
     if registry.kind_of(environment) is None:
         raise CommandError("The sandbox does not run on test networks: SANDBOX_CHAIN=testnet lets it.")
     found = [registry.chain(environment, network) for network in registry.networks(environment)]
-    if not (with_addresses := [chain for chain in found if chain.address_derivations()]):
+    if not (with_addresses := [chain for chain in found if chain.derivations]):
         raise CommandError(f"No network with deposit addresses of its own is in use in {environment}.")
     return with_addresses
 

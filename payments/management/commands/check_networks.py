@@ -38,7 +38,7 @@ class Command(BaseCommand):
                 chain.require_set_up(signing=signing)
                 require_unchanged(env, chain)
                 head = chain.head()
-                for provider in chain.provider_states():
+                for provider in chain.providers.states() if chain.providers else ():
                     problems += [f"{network}: {provider.name} {message}" for message in provider.problems.values()]
                 self.stdout.write(f"{network}: head {head.height}, final {head.finalized_height}")
                 if isinstance(chain, StellarChain):

@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.environments import Environment
 from config.errors import DomainError
 from payments.chains import registry
-from payments.chains.base import Role
 from payments.chains.errors import ChainError, InvalidAddress
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.protocol.roles import Role
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 chain = registry.chain(env, name)
                 if not isinstance(chain, EvmChain):
                     continue
-                roles = chain.roles()
+                roles = chain.roles.holders()
                 new_owner = chain.parse_address(offer_to) if offer_to else ""
             except InvalidAddress as error:
                 raise CommandError(f"--offer-to: {error}") from error

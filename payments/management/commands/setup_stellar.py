@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.environments import Environment
 from config.money import from_units
 from payments.chains import registry
-from payments.chains.base import SignedTransfer
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
+from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.factory import stellar_chain
 from payments.transfers.models import Transfer

@@ -11,9 +11,9 @@ from config.environments import Environment
 from merchants.ledger.invariants import CouldNotCheck
 from merchants.ledger.models import Posting
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import ChainError
 from payments.chains.network_table import DEVNET
+from payments.chains.protocol.chain import Chain
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits.watching import watch_network

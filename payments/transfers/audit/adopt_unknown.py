@@ -23,8 +23,10 @@ from merchants.ledger.models import Stop, StopKind
 from merchants.ledger.stops import propose_lifting, register_way
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.base import Chain, OutgoingTransfer, SentTransaction, SignedTransfer
 from payments.chains.errors import ChainError, NetworkUnavailable
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.payouts import SignedTransfer
+from payments.chains.protocol.transfers import OutgoingTransfer, SentTransaction
 from payments.transfers import services
 from payments.transfers.execution.arrivals import as_shown
 from payments.transfers.execution.hashes import signed_as

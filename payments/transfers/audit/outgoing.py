@@ -196,9 +196,9 @@ class Comparison:
 
     def _moved_by(self, transfer: Transfer) -> Moves:
         known, chain = transfer.transaction_hash, self._snapshot.chain
-        is_partly_set_aside = transfer.lines.exclude(claimable_balance="").exists()
+        operations = chain.operations if transfer.lines.exclude(claimable_balance="").exists() else None
         found = [(each, False) for each in chain.find_transfers(known)]
-        found += [(each, True) for each in (chain.find_set_aside(known) if is_partly_set_aside else ())]
+        found += [(each, True) for each in (operations.find_set_aside(known) if operations else ())]
         return Counter(
             Move(self._codes.get(each.contract, each.contract), each.amount, each.recipient, each.memo or "", set_aside)
             for each, set_aside in found

@@ -16,8 +16,8 @@ from django.utils import timezone
 from merchants.ledger.chart import kinds_where
 from merchants.ledger.invariants import CouldNotCheck, Finding, NetworkKey, Scope, Severity
 from payments.chains import registry
-from payments.chains.base import Chain
 from payments.chains.errors import ChainError
+from payments.chains.protocol.chain import Chain
 from payments.transfers.models import Wallet
 from payments.transfers.wallets import expected_sequences
 

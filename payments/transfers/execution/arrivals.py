@@ -9,9 +9,10 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.errors import ChainUnavailable, InvalidAddress
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.chain import Chain
+from payments.chains.protocol.transfers import IncomingTransfer
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.transfers.models import Payout, Transfer
 
@@ -24,7 +25,10 @@ def arrived_by(chain: Chain, transfer: Transfer, transaction_hash: str) -> dict[
     """Base units that each payout's recipient got, by the key of the payout; NothingArrived when one got nothing."""
     lines = list(transfer.lines.select_related("payout").order_by("place"))
     arrived: dict[uuid.UUID, int] = {}
-    for set_aside, find in ((False, chain.find_transfers), (True, chain.find_set_aside)):
+    finders = [(False, chain.find_transfers)]
+    if chain.operations:
+        finders.append((True, chain.operations.find_set_aside))
+    for set_aside, find in finders:
         if payouts := [line.payout for line in lines if bool(line.claimable_balance) == set_aside]:
             moves = [move for move in find(transaction_hash) if move.sender == transfer.wallet.address]
             arrived |= divided(chain.profile, payouts, moves)

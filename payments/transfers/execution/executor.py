@@ -17,6 +17,7 @@ from config.periodic import task_runs
 from config.periodic.containment import contained
 from payments.chains import registry
 from payments.chains.errors import NotSetUp, SignerRefused, SignerUnavailable
+from payments.chains.protocol.chain import sweeps_of
 from payments.transfers import services
 from payments.transfers.execution.nonces import Sequences
 from payments.transfers.execution.rounds import Round
@@ -107,7 +108,7 @@ def sign_sweep(
     if sequence is None:
         return None
     try:
-        signed = chain.sign_sweep(asset, tuple(sequences), sender=wallet.address, sequence=sequence)
+        signed = sweeps_of(chain).sign(asset, tuple(sequences), sender=wallet.address, sequence=sequence)
     except (SignerRefused, SignerUnavailable) as error:
         services.note_not_signed(wallet, reason=str(error), is_refused=isinstance(error, SignerRefused))
         raise

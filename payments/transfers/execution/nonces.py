@@ -10,7 +10,7 @@ from collections import Counter
 import structlog
 from django.db.models import Max
 
-from payments.chains.base import Chain
+from payments.chains.protocol.chain import Chain
 from payments.transfers import services
 from payments.transfers.models import Channel, Transfer, Wallet
 from payments.transfers.states import OPEN_TRANSFERS, TransferStatus
@@ -66,7 +66,7 @@ def is_known(wallet: Wallet, chain: Chain, channel: str, expected: int) -> bool:
     known, account = known_sequence(wallet, channel), wallet.account_of(channel)
     if expected <= known:
         return True
-    if chain.only_set_up(account, known, expected - 1):
+    if chain.preparations and chain.preparations.only_set_up(account, known, expected - 1):
         logger.info("account was prepared", wallet=str(wallet), account=account, known=known, expected=expected)
         services.catch_up(wallet, {channel: expected})
         return True

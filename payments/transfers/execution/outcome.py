@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from payments.chains.base import TransactionStatus
+from payments.chains.protocol.payouts import TransactionStatus
 
 
 class OutcomeKind(Enum):

@@ -18,7 +18,6 @@ from config.database.database_time import database_now
 from merchants.ledger import stops
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
-from payments.chains.base import Chain, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.errors import (
     ChainError,
     ChainUnavailable,
@@ -28,6 +27,8 @@ from payments.chains.errors import (
     SignerRefused,
     SignerUnavailable,
 )
+from payments.chains.protocol.chain import Chain, sweeps_of
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.transfers import services
 from payments.transfers.execution.arrivals import NothingArrived, arrived_by
 from payments.transfers.execution.nonces import Sequences, free_channels
@@ -169,7 +170,8 @@ class Round:
                 return self._settle(transfer, versions[outcome.version], statuses[outcome.version], outcome)
             case OutcomeKind.USURPED:
                 account = self._wallet.account_of(transfer.channel)
-                if not self._chain.only_set_up(account, transfer.sequence, transfer.sequence):
+                prepared = self._chain.preparations
+                if not (prepared and prepared.only_set_up(account, transfer.sequence, transfer.sequence)):
                     reason = (
                         f"Sequence {transfer.sequence} of {account} was used by a transaction that Ballast did not "
                         "sign."
@@ -240,7 +242,7 @@ class Round:
         sender, sequence = self._wallet.account_of(transfer.channel), transfer.sequence
         if transfer.purpose == TransferPurpose.SWEEP:
             coins = {**self._chain.profile.assets, self._chain.profile.native.code: self._chain.profile.native}
-            return self._chain.sign_sweep(
+            return sweeps_of(self._chain).sign(
                 coins[transfer.asset], tuple(transfer.deposits), sender=sender, sequence=sequence, replacing=earlier
             )
         return self._chain.sign(earlier[-1].payouts, sender=sender, sequence=sequence, replacing=earlier)

@@ -23,7 +23,7 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import lock_accounts, post_draft
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.base import OutgoingTransfer
+from payments.chains.protocol.transfers import OutgoingTransfer
 from payments.transfers.execution.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import attribute_payout, found_payouts, owner_prefixes, take_found

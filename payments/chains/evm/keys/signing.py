@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.evm import addresses
+from payments.chains.protocol.payouts import PayoutInstruction
 
 
 class KeyRefused(Exception):

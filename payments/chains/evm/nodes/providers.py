@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from payments.chains.base import Head
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.nodes.disagreement import (
     alike,
@@ -21,6 +20,7 @@ from payments.chains.evm.nodes.disagreement import (
 )
 from payments.chains.evm.nodes.questions import UNREADABLE, Answer, Header, Log, Question, UnreadReceipt, header
 from payments.chains.evm.nodes.rpc import Rpc, RpcError
+from payments.chains.protocol.scans import Head
 from payments.chains.providers import pool
 from payments.chains.providers.pool import Believed, Groups, ProviderPool, middle, names
 from payments.chains.providers.servers import ProviderFailed, ReplyTooLong

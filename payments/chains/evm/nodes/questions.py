@@ -12,11 +12,11 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from payments.chains.base import UnreadRecord
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi, addresses
 from payments.chains.evm.nodes import values
 from payments.chains.evm.nodes.rpc import Call
+from payments.chains.protocol.transfers import UnreadRecord
 from payments.chains.providers.servers import printable
 
 Answer = TypeVar("Answer")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import orjson
 
-from payments.chains.base import UnreadRecord
+from payments.chains.protocol.transfers import UnreadRecord
 from payments.chains.providers.servers import printable
 from payments.chains.stellar.horizon import records, values
 from payments.chains.stellar.horizon.envelope_check import Contradiction, Signed, signed

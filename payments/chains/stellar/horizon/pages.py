@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from payments.chains.base import UnreadRecord
+from payments.chains.protocol.transfers import UnreadRecord
 from payments.chains.providers.servers import ProviderFailed, ReplyTooLong, ReplyTooSlow
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon import values

@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from payments.chains.base import Head
 from payments.chains.errors import ChainUnavailable
+from payments.chains.protocol.scans import Head
 from payments.chains.providers import pool
 from payments.chains.providers.pool import Believed, Groups, ProviderPool, middle
 from payments.chains.providers.servers import Behind, ProviderFailed, WrongChain

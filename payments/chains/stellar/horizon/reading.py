@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from config.money import Asset
-from payments.chains.base import (
-    Cursor,
+from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
+from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.operations import UnusualChange
+from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
+from payments.chains.protocol.transfers import (
     FoundTransaction,
-    Head,
     Identity,
     IncomingTransfer,
     OutgoingTransfer,
-    Scan,
     UnreadRecord,
-    UnusualChange,
-    WatchList,
 )
-from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
-from payments.chains.profiles import NetworkProfile
 from payments.chains.providers.pool import Believed
 from payments.chains.readiness import require_fields
 from payments.chains.stellar.claimable import balance_id

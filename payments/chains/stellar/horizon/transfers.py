@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from config.money import Asset
-from payments.chains.base import IdleKind, IncomingTransfer, NonDeposit
+from payments.chains.protocol.transfers import IdleKind, IncomingTransfer, NonDeposit
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon.operations import Payment
 from payments.chains.stellar.horizon.pages import account_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from payments.chains.base import UnusualChange, UnusualKind
+from payments.chains.protocol.operations import UnusualChange, UnusualKind
 from payments.chains.stellar.horizon import values
 from payments.chains.stellar.horizon.client import Horizon
 from payments.chains.stellar.horizon.effects import changes_by, effect

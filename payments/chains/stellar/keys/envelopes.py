@@ -31,7 +31,7 @@ from stellar_sdk import (
 )
 from stellar_sdk.utils import from_xdr_amount, to_xdr_amount
 
-from payments.chains.base import PayoutInstruction
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.stellar import addresses
 
 TEXT_MEMO_BYTES = 28

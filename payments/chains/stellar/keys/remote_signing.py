@@ -8,8 +8,8 @@ from datetime import datetime
 from django.core.exceptions import ImproperlyConfigured
 from stellar_sdk import Operation
 
-from payments.chains.base import PayoutInstruction
 from payments.chains.errors import SignerUnavailable
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.signer.client import SignerClient, intent_of
 from payments.chains.signer.messages import SigningRequest
 from payments.chains.stellar.keys import envelopes

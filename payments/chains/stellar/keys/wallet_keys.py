@@ -10,7 +10,7 @@ from typing import Protocol
 
 from stellar_sdk import Keypair, Operation
 
-from payments.chains.base import PayoutInstruction
+from payments.chains.protocol.payouts import PayoutInstruction
 from payments.chains.stellar.keys import envelopes
 from payments.chains.stellar.keys.envelopes import Signed, keypair
 

@@ -7,9 +7,10 @@ import base64
 from django.utils import timezone
 
 from config.money import Asset
-from payments.chains.base import DepositAddress, PaymentToSign
 from payments.chains.errors import InvalidAddress, PayerRefused, TransferRefused
 from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.addresses import DepositAddress
+from payments.chains.protocol.wallets import PaymentToSign
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.horizon import holdings
 from payments.chains.stellar.horizon.providers import Horizons

@@ -15,8 +15,8 @@ from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import InsufficientFunds, lock_accounts, post_draft
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.base import OutgoingTransfer
 from payments.chains.errors import ChainError
+from payments.chains.protocol.transfers import OutgoingTransfer
 from payments.models import Deposit, Discrepancy
 from payments.states import DiscrepancyStatus
 from payments.suspense.acceptance import take_discrepancy

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from payments.chains import registry
-from payments.chains.base import DepositAddress
 from payments.chains.evm import abi
+from payments.chains.protocol.addresses import DepositAddress
 from payments.treasury.house.cold.wallet_target import WalletTarget
 
 

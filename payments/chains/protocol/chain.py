@@ -1,0 +1,239 @@
+"""The protocol of every adapter: evm, stellar and simulated networks behave alike behind it.
+
+An adapter knows addresses, blocks and transfers, never payments. Every method that talks to a network
+may raise ChainUnavailable (try again later); FinalityViolation means stop and call a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol, runtime_checkable
+
+from config.money import Asset
+from payments.chains.profiles import NetworkProfile
+from payments.chains.protocol.addresses import AddressDerivations, DepositAddress
+from payments.chains.protocol.operations import Operations, Preparations, Reserves
+from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.providers import ProviderPool
+from payments.chains.protocol.roles import Roles
+from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
+from payments.chains.protocol.sweeps import Sweeps
+from payments.chains.protocol.transfers import (
+    FoundTransaction,
+    Identity,
+    IncomingTransfer,
+    OutgoingTransfer,
+    SentTransaction,
+)
+from payments.chains.protocol.wallets import BuildsPayments, KnowsSigners
+
+
+@runtime_checkable
+class Chain(Protocol):
+    """One network in one environment."""
+
+    profile: NetworkProfile
+
+    # Capabilities that not every network has.
+
+    @property
+    def sweeps(self) -> Sweeps | None:
+        """None where deposits arrive at the account that payouts leave from."""
+        ...
+
+    @property
+    def roles(self) -> Roles | None: ...
+
+    @property
+    def derivations(self) -> AddressDerivations | None: ...
+
+    @property
+    def operations(self) -> Operations | None: ...
+
+    @property
+    def reserves(self) -> Reserves | None: ...
+
+    @property
+    def preparations(self) -> Preparations | None: ...
+
+    @property
+    def signers(self) -> KnowsSigners | None: ...
+
+    @property
+    def wallet_payments(self) -> BuildsPayments | None: ...
+
+    @property
+    def providers(self) -> ProviderPool | None: ...
+
+    # Addresses and links: pure, fast, no network.
+
+    def parse_address(self, text: str) -> str:
+        """The canonical spelling of an account someone may be paid at; InvalidAddress says what is wrong."""
+        ...
+
+    def deposit_address(self, sequence: int) -> DepositAddress:
+        """The address of the payment with this number. The same number always gives the same address."""
+        ...
+
+    def deposit_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        """That address, and those at which the payer may have sent money by earlier settings."""
+        ...
+
+    def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
+        """The link a wallet opens with everything filled in (EIP-681, SEP-7)."""
+        ...
+
+    def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
+        """What the QR code contains: only what no scanner can misread into paying somebody else."""
+        ...
+
+    # Money in.
+
+    def head(self) -> Head: ...
+
+    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
+        """Transfers to watched addresses since the cursor.
+
+        None starts at the present head, or earlier where an adapter can read everything there ever was.
+        The bounds are limited: call again at once while `caught_up` is False. FinalityViolation when the
+        block that the cursor took for final has another hash now.
+        """
+        ...
+
+    def cursor_at(self, height: int) -> Cursor:
+        """A cursor that takes this height for final, with the hash it has now: a scan from it begins just after."""
+        ...
+
+    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        """Every token transfer inside one on-chain transaction, to whomever; empty while it is in no block."""
+        ...
+
+    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
+        """All that is known of one on-chain transaction; None when nobody knows it.
+
+        Its transfers are those of `find_transfers`. That something waits, any one provider may say.
+        """
+        ...
+
+    # Money out.
+
+    def payout_address(self) -> str:
+        """The hot wallet payouts leave from."""
+        ...
+
+    def cold_wallet(self) -> str:
+        """The wallet that keeps what the hot wallet does not need, whose key no server has; empty: there is none."""
+        ...
+
+    def treasury(self) -> str:
+        """Where sweeps go by the settings: the hot wallet, or the cold one."""
+        ...
+
+    def channels(self) -> tuple[str, ...]:
+        """The accounts whose sequences payouts use: the hot wallet's own address where it has no others."""
+        ...
+
+    def own_accounts(self) -> frozenset[str]:
+        """The accounts and contracts of ours there, deposit addresses left out: nobody can be paid at one."""
+        ...
+
+    def next_sequence(self, sender: str) -> int:
+        """The sequence (nonce) the chain expects next from this account, counting blocks only.
+
+        It goes back when a reorg undoes a transfer.
+        """
+        ...
+
+    def check_recipient(self, payout: PayoutInstruction) -> None:
+        """RecipientRefused when this payout would fail or be lost because of whom it goes to; SendingBlocked while the
+        coin can be sent to nobody. Asks the network; changes nothing."""
+        ...
+
+    def check_sending(self, asset: Asset) -> None:
+        """SendingBlocked while the hot wallet can send this coin to nobody, TokenChanged when its contract counts it
+        otherwise than we do. Asks the network; changes nothing."""
+        ...
+
+    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
+        """Where an incoming transfer of this sender can be paid back to without asking anybody.
+
+        None when nobody knows: it came out of a contract, or out of an account that may be shared by many people and
+        was not sent in the name of one of them. Asks the network.
+        """
+        ...
+
+    def sign(
+        self,
+        payouts: tuple[PayoutInstruction, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        """Build and sign; nothing is sent. ValueError when these payouts cannot share a transaction.
+
+        `sender` is one of `channels()`: its sequence is used, and the money leaves `payout_address()`.
+        `replacing` are earlier versions of the same sequence: the new one offers enough more than all of them to be
+        taken in their place. ValueError where nothing can be replaced.
+        """
+        ...
+
+    def broadcast(self, transfer: SignedTransfer) -> None:
+        """Hand the stored bytes to the network; handing over the same ones again changes nothing.
+
+        Any error, TransferRefused and ChainUnavailable included, leaves the outcome unknown.
+        """
+        ...
+
+    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus: ...
+
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
+        """Every transfer of a registered asset that left the address in these blocks, whoever had it sent.
+
+        `signer` is an account whose sequences are told as well, as the hot wallet's of what leaves deposit addresses.
+        Only networks with deposit addresses know one.
+        """
+        ...
+
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        """What an account sent in these blocks, in its order: those of these on-chain transactions that are its own,
+        and each other one from this sequence on, as far as the network still tells where it is."""
+        ...
+
+    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
+        """As balance, of many addresses at once; those that hold none are left out."""
+        ...
+
+    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
+        """Base units of an asset or of the native coin held after the block at the head, or a past height."""
+        ...
+
+    def costs(self) -> Costs:
+        """What sending costs just now."""
+        ...
+
+    # Looking after it.
+
+    def require_set_up(self, *, signing: bool = False) -> None:
+        """NotSetUp unless contracts and coins, and with `signing` the key, are what the settings say.
+
+        Asks the network until it has once said that all is well. ChainUnavailable while it does not answer.
+        """
+        ...
+
+    def pace(self) -> float:
+        """Seconds between two blocks, as measured over the last thousand; 0 where blocks come when they are asked for.
+
+        Asks the network."""
+        ...
+
+
+def sweeps_of(chain: Chain) -> Sweeps:
+    """The sweeps of a network with deposit addresses; ValueError for any other."""
+    if chain.sweeps is None:
+        raise ValueError(f"deposits on {chain.profile.network} arrive where payouts leave from")
+    return chain.sweeps
