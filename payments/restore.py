@@ -237,7 +237,7 @@ def _compare(
 
 def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
     """Have the network read up to its head, here or by a worker; returns what prevented that, or an empty text."""
-    height = chain.head().height
+    height = chain.reading.head().height
     deadline = time.monotonic() + READING_SECONDS
     while True:
         watch_network(environment, network)
@@ -311,9 +311,9 @@ def _lost_deposit(environment: str, transfer: IncomingTransfer, asset: Asset, ne
 
 def _arrived(chain: Chain, next_addresses: _NextAddresses, first_height: int) -> Iterator[IncomingTransfer]:
     seen: set[tuple[str, int]] = set()
-    cursor = chain.cursor_at(max(0, first_height - 1))
+    cursor = chain.reading.cursor_at(max(0, first_height - 1))
     while True:
-        scan = chain.scan(cursor, next_addresses)
+        scan = chain.reading.scan(cursor, next_addresses)
         for transfer in scan.transfers:
             if (transfer.transaction_hash, transfer.ordinal) not in seen:
                 seen.add((transfer.transaction_hash, transfer.ordinal))
@@ -365,7 +365,7 @@ class _Adoption:
         report: Callable[[str], None],
     ) -> None:
         self._environment, self._chain, self._network = environment, chain, chain.profile.network
-        self._first, self._last = first_height, chain.head().finalized_height
+        self._first, self._last = first_height, chain.reading.head().finalized_height
         self._lost, self._found, self._report = lost, found, report
         swept = lost_sweeps(environment, chain, first_height=first_height, last_height=self._last, lost=lost)
         self._sweeps = {moves[0].transaction_hash: moves for moves in swept}

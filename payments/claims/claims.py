@@ -109,7 +109,9 @@ def _look_up(payment: Payment, transaction_hash: str) -> Replies:
     silent: list[str] = []
     for network in sibling_networks(payment.environment, payment.network):
         try:
-            replies.append((network, registry.chain(payment.environment, network).find_transaction(transaction_hash)))
+            replies.append(
+                (network, registry.chain(payment.environment, network).reading.find_transaction(transaction_hash))
+            )
         except ChainUnavailable as error:
             logger.warning("claim could not be looked up", network=network, error=str(error))
             silent.append(registry.known_profile(payment.environment, network).name)

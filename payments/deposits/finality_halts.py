@@ -57,9 +57,9 @@ def _lift(halt: Stop, proposal: Proposal, people: str) -> bool:
 
 def _cursor_far_before(halted: ScanCursor) -> Cursor:
     chain = registry.chain(halted.environment, halted.network)
-    block_seconds = min(chain.profile.block_seconds, chain.pace())
+    block_seconds = min(chain.profile.block_seconds, chain.reading.pace())
     blocks = int(READ_AGAIN.total_seconds() / block_seconds) if block_seconds else halted.finalized_height
-    return chain.cursor_at(max(0, halted.finalized_height - blocks))
+    return chain.reading.cursor_at(max(0, halted.finalized_height - blocks))
 
 
 register_way(

@@ -63,7 +63,7 @@ def _read(cursor: ScanCursor) -> bool:
         adapter = chain(environment, network)
         adapter.require_set_up()
         require_as_noted(environment, adapter)
-        scan = adapter.scan(cursor.cursor, addresses)
+        scan = adapter.reading.scan(cursor.cursor, addresses)
         if not _record_scan(cursor, scan, addresses):
             return False
         _rescan(cursor, scan, addresses)
@@ -163,7 +163,7 @@ def _rescan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None
     requests = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network, due_at__lte=now)
     for request in requests.order_by("due_at")[:RESCANS_AT_ONCE]:
         try:
-            found = chain(cursor.environment, cursor.network).find_transfers(request.transaction_hash)
+            found = chain(cursor.environment, cursor.network).reading.find_transfers(request.transaction_hash)
         except RecordUnreadable as error:
             problem, content = error.record.problem, error.record.content
             requests.filter(pk=request.pk).update(due_at=now + UNREADABLE_AGAIN, problem=problem, content=content)
@@ -188,7 +188,7 @@ def record_arrivals(
     environment: str, network: str, transfers: Sequence[IncomingTransfer], addresses: PaymentAddresses
 ) -> None:
     """Make deposits of what arrived at addresses of ours that no scan watches, in final blocks."""
-    head = chain(environment, network).head()
+    head = chain(environment, network).reading.head()
     no_blocks = Scan(1, 0, head.closed_at, head, tuple(transfers), {}, caught_up=True)
     with transaction.atomic():
         if (cursor := _lock(environment, network)) is not None:

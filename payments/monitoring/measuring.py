@@ -36,7 +36,7 @@ def measure_network(environment: str, network: str) -> None:
         chain = registry.chain(environment, network)
         snapshot.providers = [state.name for state in chain.providers.states()] if chain.providers else []
         snapshot.wallet = chain.payout_address()
-        snapshot.native_balance = chain.balance(snapshot.wallet, chain.profile.native)
+        snapshot.native_balance = chain.reading.balance(snapshot.wallet, chain.profile.native)
         snapshot.native_reserve = chain.reserves.reserve(snapshot.wallet) if chain.reserves else 0
         snapshot.blocked_coins = _blocked_coins(environment, chain)
         costs = chain.costs()
@@ -87,7 +87,7 @@ def _compare(environment: str, chain: Chain, asset: Asset) -> None:
     if newest := final.order_by("-height").first():
         try:
             before, after = (
-                chain.balance(newest.recipient, asset, at_height=height)
+                chain.reading.balance(newest.recipient, asset, at_height=height)
                 for height in (newest.height - 1, newest.height)
             )
         except ChainError as error:

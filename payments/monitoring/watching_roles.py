@@ -24,7 +24,7 @@ def watch_roles(environment: str, network: str) -> None:
     snapshot, _ = NetworkSnapshot.objects.get_or_create(environment=environment, network=network)
     try:
         chain = registry.chain(environment, network)
-        roles, head = chain.roles.holders() if chain.roles else (), chain.head()
+        roles, head = chain.roles.holders() if chain.roles else (), chain.reading.head()
         known = head.finalized_height if snapshot.roles_height is None else snapshot.roles_height
         changes = chain.roles.changes(first_height=known + 1, last_height=head.height) if chain.roles else ()
     except (ChainError, ImproperlyConfigured) as error:

@@ -43,7 +43,7 @@ def name_transaction(payment: Payment, transaction_hash: str, *, named_by: str) 
     """
     hashes = {transaction_hash.strip().lower()}
     try:
-        found = registry.chain(payment.environment, payment.network).find_transaction(transaction_hash)
+        found = registry.chain(payment.environment, payment.network).reading.find_transaction(transaction_hash)
         hashes |= {found.transaction_hash} if found else set()
     except ChainError as error:
         logger.warning("named transaction could not be looked up", network=payment.network, error=str(error))

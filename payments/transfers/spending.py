@@ -69,7 +69,7 @@ class Purse:
             return spendable
         own = leaving.filter(transfer__wallet=self._wallet).aggregate(total=Sum("amount"))["total"] or 0
         coin = self._chain.profile.assets.get(asset)
-        holds = self._chain.balance(self._wallet.address, coin) if coin is not None else 0
+        holds = self._chain.reading.balance(self._wallet.address, coin) if coin is not None else 0
         return min(spendable, holds - int(own))
 
 
@@ -94,7 +94,7 @@ class Lockable:
         address, profile, costs = self._wallet.address, self._chain.profile, self._chain.costs()
         self._each = costs.set_aside
         reserve = self._chain.reserves.reserve(address) if self._chain.reserves else 0
-        held = self._chain.balance(address, profile.native) - reserve
+        held = self._chain.reading.balance(address, profile.native) - reserve
         leaving = TransferLine.objects.filter(
             transfer__wallet=self._wallet, transfer__status__in=OPEN_TRANSFERS
         ).exclude(claimable_balance="")

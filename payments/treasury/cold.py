@@ -24,7 +24,7 @@ def cold_wallet_of(environment: str, network: str, *, first_height: int | None =
     known = ColdWallet.objects.filter(**place).first()
     if known is not None:
         return known
-    height = chain.head().finalized_height if first_height is None else first_height
+    height = chain.reading.head().finalized_height if first_height is None else first_height
     return ColdWallet.objects.get_or_create(**place, defaults={"first_height": height, "read_to": height})[0]
 
 
@@ -44,7 +44,7 @@ def left(chain: Chain, wallet: ColdWallet, *, until: int) -> Iterator[tuple[int,
     transfers."""
     for first in range(wallet.read_to + 1, until + 1, BLOCKS_AT_A_TIME):
         last = min(until, first + BLOCKS_AT_A_TIME - 1)
-        yield last, list(chain.outgoing(wallet.address, first_height=first, last_height=last))
+        yield last, list(chain.reading.outgoing(wallet.address, first_height=first, last_height=last))
 
 
 def not_booked_yet(

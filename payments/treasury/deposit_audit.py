@@ -66,9 +66,9 @@ class DepositAudit:
         if self._first > self._last:
             return
         addresses = PaymentAddresses(self._snapshot.environment, self._snapshot.network)
-        cursor = self._snapshot.chain.cursor_at(self._first - 1)
+        cursor = self._snapshot.chain.reading.cursor_at(self._first - 1)
         while True:
-            scan = self._snapshot.chain.scan(cursor, addresses)
+            scan = self._snapshot.chain.reading.scan(cursor, addresses)
             yield scan
             if scan.caught_up or scan.last_height >= self._last:
                 return
@@ -81,7 +81,7 @@ class DepositAudit:
 
     def _look_for(self, deposit: Deposit) -> Iterator[Finding]:
         """Look for a deposit by its hash: its height may be wrong and the rest right."""
-        found = self._snapshot.chain.find_transfers(deposit.transaction_hash)
+        found = self._snapshot.chain.reading.find_transfers(deposit.transaction_hash)
         same = next((transfer for transfer in found if transfer.ordinal == deposit.ordinal), None)
         if same is not None and _is_same(deposit, same):
             return

@@ -51,10 +51,10 @@ def lost_sweeps(
     watched = _Wallets(
         frozenset({*hot, *(each.address for each in cold_wallets(**place)), chain.payout_address(), chain.treasury()})
     )
-    cursor = chain.cursor_at(max(0, first_height - 1))
+    cursor = chain.reading.cursor_at(max(0, first_height - 1))
     seen: set[tuple[str, int]] = set()
     while True:
-        scan = chain.scan(cursor, watched)
+        scan = chain.reading.scan(cursor, watched)
         new = [each for each in scan.transfers if each.identity not in seen and each.height <= last_height]
         seen.update(each.identity for each in new)
         yield from _unknown(new, {*lost})

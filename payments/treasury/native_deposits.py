@@ -74,9 +74,9 @@ def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list
     if not payments:
         return []
     chain = registry.chain(environment, network)
-    height = chain.head().height
+    height = chain.reading.head().height
     by_address = {payment.address_on(network): payment for payment in payments}
-    held = chain.balances(list(by_address), chain.profile.native, at_height=height)
+    held = chain.reading.balances(list(by_address), chain.profile.native, at_height=height)
     known = NativeCoin.objects.filter(network=network, payment__in=payments)
     with transaction.atomic():
         # What was there before and is not any more went with a sweep.
@@ -235,5 +235,5 @@ def _around(transfer: Transfer) -> tuple[Mapping[str, int], Mapping[str, int]]:
     chain = registry.chain(transfer.environment, transfer.network)
     addresses = [chain.deposit_address(number).address for number in transfer.deposits]
     native = chain.profile.native
-    before = chain.balances(addresses, native, at_height=transfer.height - 1)
-    return before, chain.balances(addresses, native, at_height=transfer.height)
+    before = chain.reading.balances(addresses, native, at_height=transfer.height - 1)
+    return before, chain.reading.balances(addresses, native, at_height=transfer.height)

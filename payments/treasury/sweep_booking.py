@@ -158,7 +158,7 @@ def _treasuries(transfer: Transfer, chain: Chain) -> list[tuple[str, ColdWallet 
 def _moves(sweep: Sweep) -> list[IncomingTransfer]:
     """The transfers of its coin that a sweep made."""
     chain, asset = _place(sweep)
-    found = chain.find_transfers(sweep.transfer.transaction_hash)
+    found = chain.reading.find_transfers(sweep.transfer.transaction_hash)
     return [move for move in found if move.contract == asset.contract]
 
 

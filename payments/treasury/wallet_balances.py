@@ -120,7 +120,7 @@ def wallet_balances(snapshot: WalletSnapshot, *, at_block: int | None = None) ->
                 height=height,
                 booked=account.rules.natural(booked.get((account.kind, account.asset), 0)),
                 on_chain=sum(
-                    snapshot.chain.balance(each, asset, at_height=height)
+                    snapshot.chain.reading.balance(each, asset, at_height=height)
                     for each in (snapshot.accounts if is_native else snapshot.addresses)
                 ),
                 differences=differences[asset.code],
@@ -139,7 +139,7 @@ def wallet_balances(snapshot: WalletSnapshot, *, at_block: int | None = None) ->
                 account=account,
                 height=height,
                 booked=booked.get((account.kind, account.asset), 0),
-                on_chain=sum(snapshot.chain.balance(each.address, asset, at_height=height) for each in cold),
+                on_chain=sum(snapshot.chain.reading.balance(each.address, asset, at_height=height) for each in cold),
                 differences=differences[asset.code],
             )
     except ChainError as error:
@@ -431,7 +431,7 @@ def _not_booked_yet(snapshot: WalletSnapshot, height: int, ours: Collection[str]
 
 def _moved_by(chain: Chain, envelope: Envelope) -> tuple[IncomingTransfer, ...]:
     """The moves of one version of a transfer, and the balances it has set aside for recipients to claim."""
-    found = chain.find_transfers(envelope.transaction_hash)
+    found = chain.reading.find_transfers(envelope.transaction_hash)
     if chain.operations and envelope.transfer.lines.exclude(claimable_balance="").exists():
         found += chain.operations.find_set_aside(envelope.transaction_hash)
     return found

@@ -141,7 +141,7 @@ class ComparedWorld(World):
                 asset, chain = registry.asset(SANDBOX, network, code), registry.chain(SANDBOX, network)
                 done = (each for each in merchant.settlements if each.status == "completed")
                 paid = sum(each.amount for each in done if (each.network, each.currency) == (network, code))
-                held = sum(chain.balance(wallet, asset) for wallet in self.wallets[row_.pk, network])
+                held = sum(chain.reading.balance(wallet, asset) for wallet in self.wallets[row_.pk, network])
                 self._say(f"{code} on {network}", {"paid": paid}, {"paid": held})
             self._compare_balances(row_, merchant)
 

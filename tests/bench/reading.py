@@ -96,12 +96,12 @@ def _lines(network: Crowd) -> list[Line]:
 def _scanned(network: Crowd, start: int, deposits: list[str]) -> dict[int, list[float]]:
     """Logs a second of each round, by how many payments are open; all of them beside the same blocks read raw."""
     chain = registry.chain(PRODUCTION, ETHEREUM)
-    cursor = chain.cursor_at(start)
+    cursor = chain.reading.cursor_at(start)
     logs = len(network.read_raw(start + 1, start + BLOCKS_PER_SCAN))
 
     def scan() -> None:
         addresses.spelled.cache_clear()  # as for people who have not been seen before
-        arrived = chain.scan(cursor, PaymentAddresses(PRODUCTION, ETHEREUM)).transfers
+        arrived = chain.reading.scan(cursor, PaymentAddresses(PRODUCTION, ETHEREUM)).transfers
         if sorted(transfer.recipient for transfer in arrived) != sorted(deposits):
             raise RuntimeError(f"{len(arrived)} of {len(deposits)} deposits were found")
 
@@ -160,7 +160,7 @@ def _catch_up_line(network: Crowd, start: int, logs: int) -> Line:
     """From far behind to the head with two providers, and what was found written down."""
     second = network.url.replace("127.0.0.1", "localhost")
     with _providers(network.url, second):
-        behind = registry.chain(PRODUCTION, ETHEREUM).cursor_at(start)
+        behind = registry.chain(PRODUCTION, ETHEREUM).reading.cursor_at(start)
         ScanCursor.objects.update_or_create(environment=PRODUCTION, network=ETHEREUM, defaults={"cursor": behind})
         blocks = network.height - start
 

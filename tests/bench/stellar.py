@@ -62,7 +62,7 @@ def lines() -> list[Line]:
 
 
 def _scan_lines(place: Place) -> list[Line]:
-    start = place.chain.head().height
+    start = place.chain.reading.head().height
     _receive(place)
     rates = _scanned(place, start)
     return [
@@ -97,7 +97,7 @@ def _scanned(place: Place, start: int) -> dict[str, list[float]]:
         _close_ledger(place)
         seconds = {RAW: _seconds_of(lambda: _read_raw(place, start))}
         for name, chain in chains.items():
-            cursor = chain.cursor_at(start)
+            cursor = chain.reading.cursor_at(start)
             seconds[name] = _seconds_of(partial(_read, chain, cursor))
         for name, each in seconds.items() if turn else ():
             rates[name].append(PAYMENTS / each)
@@ -110,7 +110,7 @@ def _close_ledger(place: Place) -> None:
 
 
 def _read(chain: StellarChain, cursor: Cursor) -> None:
-    scan = chain.scan(cursor, Watched(WALLET.public_key))
+    scan = chain.reading.scan(cursor, Watched(WALLET.public_key))
     if not scan.caught_up or [each.memo for each in scan.transfers] != [str(memo) for memo in range(PAYMENTS)]:
         raise RuntimeError(f"{len(scan.transfers)} of {PAYMENTS} payments were found")
 

@@ -85,7 +85,7 @@ class ReadingContract:
     def test_a_transfer_arrives_once_with_all_its_facts(self, scene: Scene) -> None:
         transaction_hash = scene.pay(12_500_000)
         scene.harness.mine()
-        head = scene.chain.head()
+        head = scene.chain.reading.head()
         (transfer,) = scene.reader.read().transfers
         assert transfer.transaction_hash == transaction_hash
         assert (transfer.ordinal, transfer.amount, transfer.asset) == (0, 12_500_000, scene.usdc)
@@ -126,8 +126,8 @@ class ReadingContract:
         scene.pay()
         scene.harness.mine()
         before = scene.reader.cursor
-        first = scene.chain.scan(before, scene.reader.watch)
-        assert scene.chain.scan(before, scene.reader.watch) == first
+        first = scene.chain.reading.scan(before, scene.reader.watch)
+        assert scene.chain.reading.scan(before, scene.reader.watch) == first
 
     def test_strangers_are_not_reported(self, scene: Scene) -> None:
         scene.harness.pay((scene.usdc.contract, ONE, scene.harness.stranger(1), None))
@@ -137,8 +137,8 @@ class ReadingContract:
     def test_an_empty_watch_list_still_moves_the_cursor(self, scene: Scene) -> None:
         scene.pay()
         scene.harness.mine()
-        scan = scene.chain.scan(scene.reader.cursor, Watched())
-        assert (scan.transfers, scan.caught_up, scan.last_height) == ((), True, scene.chain.head().height)
+        scan = scene.chain.reading.scan(scene.reader.cursor, Watched())
+        assert (scan.transfers, scan.caught_up, scan.last_height) == ((), True, scene.chain.reading.head().height)
 
     def test_small_pages_lose_and_repeat_nothing(self, scene: Scene) -> None:
         sent = []
@@ -155,7 +155,7 @@ class ReadingContract:
         assert reader.arrivals == [(transaction_hash, 0) for transaction_hash in sent]
         heights = [scan.last_height for scan in scans]
         assert heights == sorted(set(heights))
-        assert heights[-1] == scene.chain.head().height
+        assert heights[-1] == scene.chain.reading.head().height
 
     def test_a_block_larger_than_a_page_stays_whole(self, scene: Scene) -> None:
         sent = [scene.pay() for _ in range(8)]
@@ -174,7 +174,7 @@ class ReadingContract:
             scene.harness.mine()
             times.append(scene.reader.read().last_block_time)
         assert times == sorted(times)
-        assert times[-1] == scene.chain.head().closed_at
+        assert times[-1] == scene.chain.reading.head().closed_at
 
     def test_a_look_alike_token_has_no_asset(self, scene: Scene) -> None:
         scene.harness.pay(scene.part(contract=scene.harness.foreign_contract))
@@ -188,7 +188,7 @@ class ReadingContract:
         transaction_hash = scene.harness.pay(scene.part(0), scene.part(5))
         scene.harness.mine()
         assert [transfer.amount for transfer in scene.reader.read().transfers] == [5]
-        assert [transfer.amount for transfer in scene.chain.find_transfers(transaction_hash)] == [5]
+        assert [transfer.amount for transfer in scene.chain.reading.find_transfers(transaction_hash)] == [5]
 
     def test_memo_and_muxed_address_are_one_reference(self, scene: Scene) -> None:
         if scene.to.muxed is None:
@@ -213,9 +213,9 @@ class ReadingContract:
     def test_one_transaction_is_found_with_every_transfer_in_it(self, scene: Scene) -> None:
         stranger = scene.harness.stranger(1)
         transaction_hash = scene.harness.pay(scene.part(3), (scene.usdc.contract, 4, stranger, None), scene.part(5))
-        assert scene.chain.find_transfers(transaction_hash) == ()
+        assert scene.chain.reading.find_transfers(transaction_hash) == ()
         scene.harness.mine()
-        found = scene.chain.find_transfers(transaction_hash)
+        found = scene.chain.reading.find_transfers(transaction_hash)
         assert [(transfer.ordinal, transfer.amount, transfer.recipient) for transfer in found] == [
             (0, 3, scene.to.address),
             (1, 4, stranger),
@@ -225,16 +225,16 @@ class ReadingContract:
 
     def test_an_unknown_hash_finds_nothing(self, scene: Scene) -> None:
         for text in ("0x" + "ab" * 32, "ab" * 32, "", "nonsense"):
-            assert scene.chain.find_transfers(text) == ()
-            assert scene.chain.find_transaction(text) is None
+            assert scene.chain.reading.find_transfers(text) == ()
+            assert scene.chain.reading.find_transaction(text) is None
 
     def test_a_transaction_is_known_from_the_moment_it_waits(self, scene: Scene) -> None:
         transaction_hash = scene.pay()
         waiting = FoundTransaction(transaction_hash, "pending") if scene.harness.shows_waiting else None
-        assert scene.chain.find_transaction(transaction_hash) == waiting
+        assert scene.chain.reading.find_transaction(transaction_hash) == waiting
         scene.harness.mine()
-        found = scene.chain.find_transaction(transaction_hash.upper().replace("0X", "0x"))
-        transfers = scene.chain.find_transfers(transaction_hash)
+        found = scene.chain.reading.find_transaction(transaction_hash.upper().replace("0X", "0x"))
+        transfers = scene.chain.reading.find_transfers(transaction_hash)
         assert found == FoundTransaction(transaction_hash, "included", transfers[0].height, transfers)
 
     def test_a_failed_transaction_is_known_and_moved_nothing(self, scene: Scene) -> None:
@@ -243,15 +243,15 @@ class ReadingContract:
         scene.harness.mine()
         transaction_hash = scene.harness.pay(scene.part(), (scene.usdc.contract, ONE, forbidden, None))
         scene.harness.mine()
-        assert scene.chain.find_transaction(transaction_hash) == FoundTransaction(
-            transaction_hash, "failed", scene.chain.head().height
+        assert scene.chain.reading.find_transaction(transaction_hash) == FoundTransaction(
+            transaction_hash, "failed", scene.chain.reading.head().height
         )
-        assert scene.chain.find_transfers(transaction_hash) == ()
+        assert scene.chain.reading.find_transfers(transaction_hash) == ()
 
     def test_the_networks_own_coin_is_found_as_no_deposit(self, scene: Scene) -> None:
         transaction_hash = scene.harness.pay_native(scene.to.address, 12)
         scene.harness.mine()
-        found = scene.chain.find_transaction(transaction_hash)
+        found = scene.chain.reading.find_transaction(transaction_hash)
         assert found is not None
         assert (found.state, found.transfers) == ("included", ())
         assert [(each.contract, each.amount, each.recipient) for each in found.idle] == [("", 12, scene.to.address)]
@@ -260,7 +260,7 @@ class ReadingContract:
         scene.require_transfers_of_nothing()
         transaction_hash = scene.harness.pay(scene.part(0), scene.part(5))
         scene.harness.mine()
-        found = scene.chain.find_transaction(transaction_hash)
+        found = scene.chain.reading.find_transaction(transaction_hash)
         assert found is not None
         assert [transfer.amount for transfer in found.transfers] == [5]
         assert [(each.contract, each.amount, each.recipient, each.memo) for each in found.idle] == [
@@ -273,10 +273,10 @@ class ReadingContract:
         transaction_hash = scene.pay()
         scene.harness.mine()
         for question in (
-            scene.chain.head,
+            scene.chain.reading.head,
             scene.reader.read,
-            lambda: scene.chain.find_transfers(transaction_hash),
-            lambda: scene.chain.find_transaction(transaction_hash),
+            lambda: scene.chain.reading.find_transfers(transaction_hash),
+            lambda: scene.chain.reading.find_transaction(transaction_hash),
         ):
             with pytest.raises(ChainUnavailable):
                 question()
@@ -292,14 +292,14 @@ class CursorContract:
         for _ in range(4):
             sent.append(scene.pay())
             scene.harness.mine()
-        height = scene.chain.head().height
+        height = scene.chain.reading.head().height
         reader = Reader(scene.chain, scene.to.address)
-        reader.cursor = scene.chain.cursor_at(height - 2)
+        reader.cursor = scene.chain.reading.cursor_at(height - 2)
         scan = reader.read()
         assert (scan.first_height, scan.last_height) == (height - 1, height)
         assert reader.hashes() == sent[2:]
         reader = Reader(scene.chain, scene.to.address)
-        reader.cursor = scene.chain.cursor_at(0)
+        reader.cursor = scene.chain.reading.cursor_at(0)
         reader.read()
         assert reader.hashes() == sent
 
@@ -314,13 +314,13 @@ class CursorContract:
         for kind in kinds:
             if {*kind} != own:
                 with pytest.raises(NotSetUp, match="SANDBOX_CHAIN to what it was"):
-                    scene.chain.scan(kind, scene.reader.watch)
+                    scene.chain.reading.scan(kind, scene.reader.watch)
 
     def test_a_cursor_at_the_head_waits_for_the_next_block(self, scene: Scene) -> None:
         scene.pay()
         scene.harness.mine()
         reader = Reader(scene.chain, scene.to.address)
-        reader.cursor = scene.chain.cursor_at(scene.chain.head().height)
+        reader.cursor = scene.chain.reading.cursor_at(scene.chain.reading.head().height)
         assert reader.read().transfers == ()
         later = scene.pay()
         scene.harness.mine()
@@ -329,13 +329,13 @@ class CursorContract:
 
     def test_there_is_no_cursor_for_a_block_to_come(self, scene: Scene) -> None:
         with pytest.raises(ChainUnavailable):
-            scene.chain.cursor_at(scene.chain.head().height + 1)
+            scene.chain.reading.cursor_at(scene.chain.reading.head().height + 1)
 
 
 class ReorgContract:
     def test_the_finalised_height_follows_the_head(self, scene: Scene) -> None:
         scene.harness.mine(20)
-        head = scene.chain.head()
+        head = scene.chain.reading.head()
         assert head.height - head.finalized_height == scene.harness.deepest_reorg
 
     @pytest.mark.parametrize("read_between", [False, True])
@@ -349,7 +349,7 @@ class ReorgContract:
         if read_between:
             scene.reader.read()
             assert scene.reader.known == {}
-            assert scene.chain.find_transfers(transaction_hash) == ()
+            assert scene.chain.reading.find_transfers(transaction_hash) == ()
         scene.harness.mine()
         scene.reader.read()
         after = scene.reader.known
@@ -382,8 +382,8 @@ class ReorgContract:
         scene.harness.mine(3)
         scene.reader.read()
         assert scene.reader.hashes() == [kept]
-        assert scene.chain.find_transfers(lost) == ()
-        assert scene.chain.balance(scene.to.address, scene.usdc) == 1
+        assert scene.chain.reading.find_transfers(lost) == ()
+        assert scene.chain.reading.balance(scene.to.address, scene.usdc) == 1
 
     def test_the_deepest_reorg_is_seen_and_blocks_below_keep_their_hashes(self, scene: Scene) -> None:
         scene.require_reorgs()

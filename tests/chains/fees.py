@@ -26,7 +26,7 @@ def bump(till: Till, *replaced: SignedTransfer, amount: int = 100) -> SignedTran
 
 
 def native(till: Till, at_height: int | None = None) -> int:
-    return till.chain.balance(till.sender, till.chain.profile.native, at_height=at_height)
+    return till.chain.reading.balance(till.sender, till.chain.profile.native, at_height=at_height)
 
 
 def require_replacing(till: Till) -> None:
@@ -58,7 +58,7 @@ class FeeContract:
         assert native(till) == before - status.fee_units
 
     def test_past_balances_of_the_own_coin_are_told(self, till: Till) -> None:
-        before, height = native(till), till.chain.head().height
+        before, height = native(till), till.chain.reading.head().height
         till.send(100)
         assert native(till, height) == before > native(till)
 
@@ -225,12 +225,12 @@ class ReplacingContract:
         till.chain.broadcast(second)
         till.harness.mine()
         for version in (first, second):
-            found = till.chain.find_transaction(version.transaction_hash)
+            found = till.chain.reading.find_transaction(version.transaction_hash)
             assert found is not None
             assert (found.state, found.transaction_hash) == ("included", second.transaction_hash)
-            (moved,) = till.chain.find_transfers(version.transaction_hash)
+            (moved,) = till.chain.reading.find_transfers(version.transaction_hash)
             assert moved.transaction_hash == second.transaction_hash
-        (left,) = till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height)
+        (left,) = till.chain.reading.outgoing(till.sender, first_height=0, last_height=till.chain.reading.head().height)
         assert left.transaction_hash == second.transaction_hash
         assert till.chain.transfer_status(second).fee_units <= second.fee_limit_units
 

@@ -132,7 +132,7 @@ class Reader:
         """Every identity as it became known, once more each time it came back."""
 
     def read_once(self) -> Scan:
-        scan = self.chain.scan(self.cursor, self.watch)
+        scan = self.chain.reading.scan(self.cursor, self.watch)
         found = {(transfer.transaction_hash, transfer.ordinal): transfer for transfer in scan.transfers}
         assert len(found) == len(scan.transfers), "a scan reports each transfer once"
         assert all(scan.first_height <= transfer.height <= scan.last_height for transfer in scan.transfers)

@@ -18,8 +18,8 @@ class OutgoingContract:
         transfer = till.chain.sign((wanted,), sender=till.sender, sequence=sequence)
         till.chain.broadcast(transfer)
         till.harness.mine()
-        height = till.chain.head().height
-        (left,) = till.chain.outgoing(till.sender, first_height=0, last_height=height)
+        height = till.chain.reading.head().height
+        (left,) = till.chain.reading.outgoing(till.sender, first_height=0, last_height=height)
         assert (left.transaction_hash, left.ordinal, left.height) == (transfer.transaction_hash, 0, height)
         assert (left.contract, left.amount, left.recipient, left.memo) == (
             till.usdc.contract,
@@ -32,16 +32,18 @@ class OutgoingContract:
         heights = []
         for amount in (1, 2, 3, 4):
             till.send(amount)
-            heights.append(till.chain.head().height)
-        left = till.chain.outgoing(till.sender, first_height=heights[1], last_height=heights[2])
+            heights.append(till.chain.reading.head().height)
+        left = till.chain.reading.outgoing(till.sender, first_height=heights[1], last_height=heights[2])
         assert [(transfer.height, transfer.amount) for transfer in left] == [(heights[1], 2), (heights[2], 3)]
-        assert till.chain.outgoing(till.sender, first_height=heights[3] + 1, last_height=heights[3]) == ()
-        assert till.chain.outgoing(till.recipient, first_height=0, last_height=heights[3]) == ()
+        assert till.chain.reading.outgoing(till.sender, first_height=heights[3] + 1, last_height=heights[3]) == ()
+        assert till.chain.reading.outgoing(till.recipient, first_height=0, last_height=heights[3]) == ()
 
     def test_what_failed_or_waits_did_not_leave(self, till: Till) -> None:
         till.send(STOCK + 1)
         till.chain.broadcast(till.sign(1))
-        assert till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height) == ()
+        assert (
+            till.chain.reading.outgoing(till.sender, first_height=0, last_height=till.chain.reading.head().height) == ()
+        )
 
     def test_what_somebody_else_had_sent_is_told_too(self, till: Till) -> None:
         if till.chain.profile.shares_account:
@@ -53,14 +55,14 @@ class OutgoingContract:
         sweep = sweeps_of(till.chain).sign(till.usdc, (1,), sender=till.sender, sequence=sequence)
         till.chain.broadcast(sweep)
         till.harness.mine()
-        height = till.chain.head().height
-        (left,) = till.chain.outgoing(address, first_height=height, last_height=height)
+        height = till.chain.reading.head().height
+        (left,) = till.chain.reading.outgoing(address, first_height=height, last_height=height)
         assert (left.transaction_hash, left.amount, left.recipient) == (sweep.transaction_hash, 9, till.sender)
-        assert till.chain.outgoing(till.sender, first_height=height, last_height=height) == ()
+        assert till.chain.reading.outgoing(till.sender, first_height=height, last_height=height) == ()
 
     def test_blocks_to_come_are_not_told_of(self, till: Till) -> None:
         with pytest.raises(ChainUnavailable):
-            till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height + 1)
+            till.chain.reading.outgoing(till.sender, first_height=0, last_height=till.chain.reading.head().height + 1)
 
     def test_what_an_account_sent_is_told_whether_or_not_it_moved_anything(self, till: Till) -> None:
         """Also what nobody names: by its sequence alone."""
@@ -69,7 +71,7 @@ class OutgoingContract:
             sent.append(till.sign(amount))
             till.chain.broadcast(sent[-1])
             till.harness.mine()
-        wanted = {"first_height": 1, "last_height": till.chain.head().height}
+        wanted = {"first_height": 1, "last_height": till.chain.reading.head().height}
         found = till.chain.sent_by(till.sender, **wanted, first_sequence=first, hashes=[])
         assert [(each.transaction_hash, each.sequence, each.succeeded) for each in found] == [
             (each.transaction_hash, each.sequence, is_good)

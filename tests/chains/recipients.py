@@ -95,20 +95,20 @@ class RecipientContract:
         till.chain.check_recipient(replace(without, recipient=till.harness.muxed(till.recipient, 42)))
 
     def test_checking_changes_nothing(self, till: Till) -> None:
-        before = (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.head())
+        before = (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.reading.head())
         till.chain.check_recipient(payout(till.chain, till.recipient, 1))
-        assert (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.head()) == before
+        assert (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.reading.head()) == before
 
     def test_an_outage_is_no_refusal(self, till: Till) -> None:
         contract = till.harness.contract()
-        height = till.chain.head().height
+        height = till.chain.reading.head().height
         till.harness.break_down()
         questions: list[Callable[[], object]] = [
             lambda: till.chain.check_recipient(payout(till.chain, till.recipient, 1)),
             lambda: till.chain.pay_back_address(UNKNOWN, contract),
-            lambda: till.chain.outgoing(till.sender, first_height=0, last_height=height),
-            lambda: till.chain.cursor_at(height),
-            lambda: till.chain.balance(till.sender, till.chain.profile.native),
+            lambda: till.chain.reading.outgoing(till.sender, first_height=0, last_height=height),
+            lambda: till.chain.reading.cursor_at(height),
+            lambda: till.chain.reading.balance(till.sender, till.chain.profile.native),
         ]
         for question in questions:
             with pytest.raises(ChainUnavailable):
@@ -147,7 +147,7 @@ class RecipientContract:
         for sender, recipient, memo, expected in came:
             paid = till.harness.pay((till.usdc.contract, 5, recipient, memo), sender=sender)
             till.harness.mine()
-            [transfer] = till.chain.find_transfers(paid)
+            [transfer] = till.chain.reading.find_transfers(paid)
             assert transfer.sender == sender
             assert transfer.conflicting_memo == ("99" if memo == "99" else None)
             assert till.chain.pay_back_address(transfer.identity, sender) == expected, (sender, recipient, memo)
@@ -169,11 +169,11 @@ class RecipientContract:
         till.chain.broadcast(transfer)
         till.harness.mine()
         status = till.chain.transfer_status(transfer)
-        assert (status.state, status.height) == ("failed", till.chain.head().height)
+        assert (status.state, status.height) == ("failed", till.chain.reading.head().height)
         assert status.error is not None
         assert status.refused == ({number_of_it: problem} if (number_of_it := len(batch) - 1) else {})
         assert 0 < status.fee_units <= transfer.fee_limit_units
         assert [till.held(wanted.recipient) for wanted in batch] == [0] * len(batch)
         assert till.held(till.sender) == STOCK
         assert till.chain.next_sequence(till.sender) == sequence + 1
-        assert till.chain.find_transfers(transfer.transaction_hash) == ()
+        assert till.chain.reading.find_transfers(transfer.transaction_hash) == ()

@@ -47,7 +47,7 @@ class Till:
         return transfer
 
     def held(self, address: str, at_height: int | None = None) -> int:
-        return self.chain.balance(address, self.usdc, at_height=at_height)
+        return self.chain.reading.balance(address, self.usdc, at_height=at_height)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ class SendingContract:
         assert till.chain.transfer_status(transfer).state == till.waiting
         assert till.held(till.recipient) == 0
         till.harness.mine()
-        head = till.chain.head()
+        head = till.chain.reading.head()
         status = till.chain.transfer_status(transfer)
         assert (status.state, status.height, status.block_hash, status.confirmations) == (
             "included",
@@ -86,7 +86,7 @@ class SendingContract:
 
     def test_an_outgoing_transfer_is_found_like_any_other(self, till: Till) -> None:
         transfer = till.send(100)
-        (found,) = till.chain.find_transfers(transfer.transaction_hash)
+        (found,) = till.chain.reading.find_transfers(transfer.transaction_hash)
         assert (found.sender, found.recipient, found.amount) == (till.sender, till.recipient, 100)
 
     def test_every_channel_lends_its_sequence_and_the_hot_wallet_pays(self, till: Till) -> None:
@@ -101,7 +101,7 @@ class SendingContract:
             assert (till.held(till.recipient), till.held(till.sender)) == (100 * number, STOCK - 100 * number)
             prepared = till.chain.preparations
             assert not (prepared and prepared.only_set_up(channel, 0, sequence))
-        left = till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height)
+        left = till.chain.reading.outgoing(till.sender, first_height=0, last_height=till.chain.reading.head().height)
         assert [each.channel or till.sender for each in left] == list(channels)
         assert all(each.sequence is not None for each in left)
         assert set(channels) <= till.chain.own_accounts()
@@ -152,7 +152,7 @@ class SendingContract:
         assert status.error is not None
         assert (till.held(till.recipient), till.held(till.sender)) == (0, STOCK)
         assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
-        assert till.chain.find_transfers(transfer.transaction_hash) == ()
+        assert till.chain.reading.find_transfers(transfer.transaction_hash) == ()
         assert reader.read().transfers == ()
 
     def test_an_answer_that_never_came_may_still_have_arrived(self, till: Till) -> None:
@@ -258,12 +258,12 @@ class SendingContract:
             till.chain.sign(memos, sender=till.sender, sequence=sequence + 1)
 
     def test_balances_are_right_at_every_past_height(self, till: Till) -> None:
-        expected = {till.chain.head().height: (STOCK, 0)}
+        expected = {till.chain.reading.head().height: (STOCK, 0)}
         for number in range(1, 4):
             till.send(number)
-            expected[till.chain.head().height] = (till.held(till.sender), till.held(till.recipient))
+            expected[till.chain.reading.head().height] = (till.held(till.sender), till.held(till.recipient))
         assert [received for _, received in expected.values()] == [0, 1, 3, 6]
         for height, held in expected.items():
             assert (till.held(till.sender, height), till.held(till.recipient, height)) == held
         with pytest.raises(ChainUnavailable):
-            till.held(till.sender, till.chain.head().height + 1)
+            till.held(till.sender, till.chain.reading.head().height + 1)

@@ -47,7 +47,7 @@ class Deposits:
 
     def held(self, code: str = "USDC") -> list[int]:
         asset = self.chain.profile.assets[code]
-        return [self.chain.balance(address, asset) for address in (self.wallet, *self.addresses)]
+        return [self.chain.reading.balance(address, asset) for address in (self.wallet, *self.addresses)]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ class SweepContract:
     def test_what_moved_is_found_from_whom_and_in_which_place(self, deposits: Deposits) -> None:
         deposits.deposit(10, 0, 30, 40)
         transfer = deposits.send()
-        found = deposits.chain.find_transfers(transfer.transaction_hash)
+        found = deposits.chain.reading.find_transfers(transfer.transaction_hash)
         assert [(moved.ordinal, moved.sender, moved.recipient, moved.amount, moved.asset) for moved in found] == [
             (0, deposits.addresses[0], deposits.wallet, 10, deposits.usdc),
             (1, deposits.addresses[2], deposits.wallet, 30, deposits.usdc),
@@ -89,12 +89,12 @@ class SweepContract:
         deposits.chain.broadcast(transfer)
         deposits.harness.mine()
         assert deposits.held() == [22, 0, 0, 0, 0]
-        assert [moved.amount for moved in deposits.chain.find_transfers(transfer.transaction_hash)] == [15, 7]
+        assert [moved.amount for moved in deposits.chain.reading.find_transfers(transfer.transaction_hash)] == [15, 7]
 
     def test_empty_addresses_are_no_error(self, deposits: Deposits) -> None:
         transfer = deposits.send()
         assert deposits.chain.transfer_status(transfer).state == "included"
-        assert deposits.chain.find_transfers(transfer.transaction_hash) == ()
+        assert deposits.chain.reading.find_transfers(transfer.transaction_hash) == ()
         assert deposits.held() == [0] * 5
 
     def test_other_coins_stay_where_they_are(self, deposits: Deposits) -> None:
@@ -109,7 +109,7 @@ class SweepContract:
         deposits.send()
         deposits.deposit(0, 1)
         second = deposits.send()
-        (moved,) = deposits.chain.find_transfers(second.transaction_hash)
+        (moved,) = deposits.chain.reading.find_transfers(second.transaction_hash)
         assert (moved.ordinal, moved.sender, moved.amount) == (0, deposits.addresses[1], 1)
         assert deposits.held() == [31, 0, 0, 0, 0]
 
@@ -146,7 +146,7 @@ class SweepContract:
         transfer = deposits.send()
         deposits.harness.reorg(1, outcome)
         assert deposits.held() == [0, 10, 20, 0, 0]
-        assert deposits.chain.find_transfers(transfer.transaction_hash) == ()
+        assert deposits.chain.reading.find_transfers(transfer.transaction_hash) == ()
         deposits.harness.mine()
         assert deposits.held() == ([30, 0, 0, 0, 0] if outcome == "moved" else [0, 10, 20, 0, 0])
         state = deposits.chain.transfer_status(transfer).state
@@ -170,16 +170,16 @@ class SweepContract:
         for address, amount in zip(deposits.addresses, (5, 0, 7, 0), strict=True):
             deposits.harness.fund_native(address, amount)
         deposits.deposit(10)
-        before = chain.balance(deposits.wallet, native)
+        before = chain.reading.balance(deposits.wallet, native)
         transfer = deposits.sign(asset=native)
         assert (transfer.payouts, transfer.sender) == ((), deposits.wallet)
         chain.broadcast(transfer)
         deposits.harness.mine()
         status = chain.transfer_status(transfer)
         assert status.state == "included"
-        assert chain.find_transfers(transfer.transaction_hash) == ()
-        assert chain.balance(deposits.wallet, native) == before + 12 - status.fee_units
-        assert chain.balances(deposits.addresses, native) == {}
+        assert chain.reading.find_transfers(transfer.transaction_hash) == ()
+        assert chain.reading.balance(deposits.wallet, native) == before + 12 - status.fee_units
+        assert chain.reading.balances(deposits.addresses, native) == {}
         assert deposits.held() == [0, 10, 0, 0, 0]
 
     @pytest.mark.parametrize("coin", ["native", "token"])
@@ -193,18 +193,18 @@ class SweepContract:
             else:
                 harness.fund(address, asset.code, amount)
 
-        assert chain.balances(addresses, asset) == {}
+        assert chain.reading.balances(addresses, asset) == {}
         fund(addresses[1], 5)
         harness.mine()
-        height = chain.head().height
+        height = chain.reading.head().height
         fund(addresses[1], 2)
         fund(addresses[3], 1)
         harness.mine()
-        assert chain.balances(addresses, asset) == {addresses[1]: 7, addresses[3]: 1}
-        assert chain.balances(addresses, asset, at_height=height) == {addresses[1]: 5}
-        assert chain.balances([], asset) == {}
+        assert chain.reading.balances(addresses, asset) == {addresses[1]: 7, addresses[3]: 1}
+        assert chain.reading.balances(addresses, asset, at_height=height) == {addresses[1]: 5}
+        assert chain.reading.balances([], asset) == {}
         with pytest.raises(ChainUnavailable):
-            chain.balances(addresses, asset, at_height=chain.head().height + 100)
+            chain.reading.balances(addresses, asset, at_height=chain.reading.head().height + 100)
 
     def test_what_emptying_addresses_costs_is_known_roughly_without_naming_them(self, deposits: Deposits) -> None:
         costs = deposits.chain.costs()
@@ -228,7 +228,7 @@ class SweepContract:
         deposits.harness.mine()
         assert deposits.chain.transfer_status(transfer).state == "included"
         assert deposits.held() == [5, 0, 0, 0, 0]
-        assert deposits.chain.balance(recipient, deposits.usdc) == 25
+        assert deposits.chain.reading.balance(recipient, deposits.usdc) == 25
 
     def test_a_network_with_one_account_has_nothing_to_sweep(self, harness: Harness) -> None:
         if not harness.chain.profile.shares_account:

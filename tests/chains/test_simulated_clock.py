@@ -55,9 +55,9 @@ class TestRunningClock:
 
     def test_empty_blocks_leave_no_rows_and_still_have_hash_and_time(self) -> None:
         chain = SimulatedChain(simulated_profile("ethereum"))
-        first = chain.head()
+        first = chain.reading.head()
         height_after("ethereum", 1_000)
-        later = chain.head()
+        later = chain.reading.head()
         assert later.height == 500
         assert later.block_hash != first.block_hash
         assert later.closed_at - first.closed_at == 1_000 * SECONDS
@@ -66,9 +66,9 @@ class TestRunningClock:
     def test_who_pays_stands_in_the_very_next_block_however_late_it_is_looked_at(self) -> None:
         scene = Scene(Simulation("polygon"))
         transaction_hash = scene.pay()
-        height = scene.chain.head().height
+        height = scene.chain.reading.head().height
         height_after("polygon", 86_400)
-        (transfer,) = scene.chain.find_transfers(transaction_hash)
+        (transfer,) = scene.chain.reading.find_transfers(transaction_hash)
         assert transfer.height == height + 1
         assert scene.reader.read().transfers == (transfer,)
 
@@ -78,15 +78,15 @@ class TestRunningClock:
             Stretch.objects.filter(network="polygon").update(started_at=timezone.now() - 60 * SECONDS)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
-            assert chain.head().height == 0
-            assert chain.find_transfers("0x" + "ab" * 32) == ()
+            assert chain.reading.head().height == 0
+            assert chain.reading.find_transfers("0x" + "ab" * 32) == ()
             transaction.set_rollback(True)
-        assert chain.head().height >= 30
+        assert chain.reading.head().height >= 30
 
     def test_what_was_scheduled_happens_at_its_height_however_late_it_is_looked_at(self) -> None:
         scene = Scene(Simulation("ethereum"))
         transaction_hash = scene.pay(7)
-        height = scene.chain.head().height
+        height = scene.chain.reading.head().height
         control.schedule("ethereum", "pay", after_blocks=2, parts=[control.Part(*scene.part(8))])
         control.schedule("ethereum", "reorg", after_blocks=4, depth=4)
         height_after("ethereum", 3_600)
@@ -94,13 +94,13 @@ class TestRunningClock:
         found = {transfer.amount: transfer.height - height for transfer in scene.reader.known.values()}
         assert found == {7: 5, 8: 5}
         assert SimulatedNetwork.objects.get(pk="ethereum").generation == 1
-        assert scene.chain.find_transfers(transaction_hash)[0].amount == 7
+        assert scene.chain.reading.find_transfers(transaction_hash)[0].amount == 7
         assert not ScheduledAction.objects.exists()
 
     def test_mining_by_hand_does_not_stop_the_clock(self) -> None:
         height_after("polygon", 0)
         control.mine("polygon", 5)
-        head = SimulatedChain(simulated_profile("polygon")).head()
+        head = SimulatedChain(simulated_profile("polygon")).reading.head()
         assert head.height == 5
         with locked("polygon", head.closed_at + 2 * SECONDS) as row:
             assert row.height == 6
@@ -108,28 +108,28 @@ class TestRunningClock:
     def test_another_pace_leaves_past_blocks_alone(self, settings: Settings) -> None:
         height_after("polygon", 100)
         chain = SimulatedChain(simulated_profile("polygon"))
-        before = chain.head()
+        before = chain.reading.head()
         settings.SIMULATED_BLOCK_SECONDS = 10.0
         with locked("polygon", before.closed_at):
             pass
-        assert chain.head() == before
+        assert chain.reading.head() == before
         with locked("polygon", before.closed_at + 20 * SECONDS) as row:
             assert row.height == before.height + 2
 
     def test_a_reorg_keeps_the_timetable(self) -> None:
         height_after("ethereum", 100)
         chain = SimulatedChain(simulated_profile("ethereum"))
-        before = chain.head()
+        before = chain.reading.head()
         control.reorg("ethereum", 3, "kept")
-        after = chain.head()
+        after = chain.reading.head()
         assert (after.height, after.closed_at) == (before.height, before.closed_at)
         assert after.block_hash != before.block_hash
 
     def test_looking_at_a_network_that_stands_still_takes_no_lock(self) -> None:
         chain = SimulatedChain(simulated_profile("polygon"))
-        chain.head()
+        chain.reading.head()
         with CaptureQueriesContext(connection) as queries:
-            chain.head()
+            chain.reading.head()
         assert not any("FOR UPDATE" in query["sql"] for query in queries)
 
 
@@ -162,7 +162,7 @@ class TestActions:
         control.schedule("polygon", "outage", after_blocks=2, seconds=60)
         simulation.mine(2)
         with pytest.raises(ChainUnavailable, match="No provider of polygon answers"):
-            scene.chain.head()
+            scene.chain.reading.head()
 
     def test_only_what_can_be_carried_out_is_scheduled(self) -> None:
         contract = simulated_profile("polygon").assets["USDC"].contract
@@ -210,4 +210,4 @@ class TestActions:
         now = timezone.now()
         control.mine("stellar", at=now + 60 * SECONDS)
         control.mine("stellar", at=now)
-        assert chain.head().closed_at == now + 60 * SECONDS
+        assert chain.reading.head().closed_at == now + 60 * SECONDS

@@ -110,11 +110,11 @@ def assert_money_is_conserved(scene: Scene, expected: Expected) -> None:
         for later in range(height, len(expected.blocks)):
             received[later] += amount
     for height, amount in received.items():
-        assert scene.chain.balance(scene.to.address, scene.usdc, at_height=height) == amount
+        assert scene.chain.reading.balance(scene.to.address, scene.usdc, at_height=height) == amount
 
     network = scene.chain.profile.network
     holders = set(SimulatedTransaction.objects.values_list("sender", flat=True))
     holders |= set(SimulatedTransfer.objects.values_list("recipient", flat=True))
-    balances = scene.chain.balances([*holders, mint(network)], scene.usdc)
+    balances = scene.chain.reading.balances([*holders, mint(network)], scene.usdc)
     assert sum(balances.values()) == 0  # what was made is what somebody holds
     assert all(balance >= 0 for holder, balance in balances.items() if holder != mint(network))

@@ -36,7 +36,7 @@ def deposits(stopped_clock: None) -> Deposits:
 def test_a_hot_wallet_can_pay_fees_from_the_first_block(network: str) -> None:
     till = Till(Simulation(network))
     assert native(till) == NATIVE_ENDOWMENT * 10**till.chain.profile.native.decimals
-    assert till.chain.balance(till.recipient, till.chain.profile.native) == 0
+    assert till.chain.reading.balance(till.recipient, till.chain.profile.native) == 0
 
 
 class TestFeeLevel:
@@ -155,7 +155,7 @@ class TestSweeps:
         control.describe_account("polygon", deposits.addresses[1], refuses="destination_refused")
         transfer = deposits.send()
         assert deposits.held() == [40, 0, 20, 0, 0]
-        found = deposits.chain.find_transfers(transfer.transaction_hash)
+        found = deposits.chain.reading.find_transfers(transfer.transaction_hash)
         assert [(moved.ordinal, moved.amount) for moved in found] == [(0, 10), (1, 30)]
 
     def test_nothing_moves_to_a_hot_wallet_that_is_forbidden(self, deposits: Deposits) -> None:
@@ -183,4 +183,4 @@ class TestSweeps:
         with CaptureQueriesContext(connection) as queries:
             control.mine("polygon")
         assert len(queries) < 25
-        assert deposits.chain.balance(deposits.wallet, deposits.usdc) == most
+        assert deposits.chain.reading.balance(deposits.wallet, deposits.usdc) == most

@@ -101,7 +101,7 @@ class Wallet:
         elif step == "fees":
             control.set_fee_level(network, argument)
         elif step == "reorg":
-            depth = min(argument[0], self.simulation.deepest_reorg, self.chain.head().height - 1)
+            depth = min(argument[0], self.simulation.deepest_reorg, self.chain.reading.head().height - 1)
             if depth > 0:
                 # A payer whose deposit is undone sends it again at once; ours stay forgotten.
                 ours = [version.transaction_hash for version in every]
@@ -133,7 +133,7 @@ class Wallet:
 
     def check(self) -> list[int]:
         """The sequences that are in a block."""
-        till, head = self.till, self.chain.head().height
+        till, head = self.till, self.chain.reading.head().height
         used: list[int] = []
         fees = paid = swept = 0
         left: dict[str, int] = {}
@@ -150,7 +150,7 @@ class Wallet:
                 used.append(sequence)
                 fees += status.fee_units
                 assert 0 < status.fee_units <= limits[transaction_hash]
-                moved = sum(transfer.amount for transfer in self.chain.find_transfers(transaction_hash))
+                moved = sum(transfer.amount for transfer in self.chain.reading.find_transfers(transaction_hash))
                 if status.state == "failed":
                     assert moved == 0
                 elif self.amounts[sequence]:
@@ -164,7 +164,7 @@ class Wallet:
         assert native(till) == self.stock_of_native - fees
         assert till.held(till.recipient) == paid
         assert till.held(till.sender) == STOCK - paid + swept
-        told = self.chain.outgoing(till.sender, first_height=0, last_height=head)
+        told = self.chain.reading.outgoing(till.sender, first_height=0, last_height=head)
         assert Counter({transfer.transaction_hash: transfer.amount for transfer in told}) == Counter(left)
         deposits = {self.chain.deposit_address(number).address for number in NUMBERS} - {till.sender}
         assert sum(map(till.held, deposits)) <= self.deposited - swept

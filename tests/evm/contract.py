@@ -48,4 +48,7 @@ class EvmContract(
         chain.broadcast(sent)
         harness.mine()
         assert [chain.transfer_status(each).state for each in (sweep, sent)] == ["included", "included"]
-        assert (chain.balance(wallet, asset), chain.balance(recipient, asset)) == (amount - 1, amount + 1)
+        assert (chain.reading.balance(wallet, asset), chain.reading.balance(recipient, asset)) == (
+            amount - 1,
+            amount + 1,
+        )

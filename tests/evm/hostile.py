@@ -74,16 +74,16 @@ class World:
         """Whatever is ever asked of a network, by name."""
         payout = PayoutInstruction(self.coin, 1, devnet.PAYER)
         honest = self.chain()
-        cursor = honest.cursor_at(90)
+        cursor = honest.reading.cursor_at(90)
         used, next_one = (honest.sign((payout,), sender=WALLET, sequence=sequence) for sequence in (NONCE - 1, NONCE))
         mined = replace(used, transaction_hash=SENT)
         return {
             "set up": lambda chain: chain.require_set_up(signing=True),
-            "head": lambda chain: chain.head(),
-            "first scan": lambda chain: chain.scan(None, Watched(self.deposit)),
-            "scan": lambda chain: chain.scan(cursor, Watched(self.deposit)),
-            "find transfers": lambda chain: chain.find_transfers(SENT),
-            "find transaction": lambda chain: chain.find_transaction(SENT),
+            "head": lambda chain: chain.reading.head(),
+            "first scan": lambda chain: chain.reading.scan(None, Watched(self.deposit)),
+            "scan": lambda chain: chain.reading.scan(cursor, Watched(self.deposit)),
+            "find transfers": lambda chain: chain.reading.find_transfers(SENT),
+            "find transaction": lambda chain: chain.reading.find_transaction(SENT),
             "next sequence": lambda chain: chain.next_sequence(WALLET),
             "check recipient": lambda chain: chain.check_recipient(payout),
             "check sending": lambda chain: chain.check_sending(self.coin),
@@ -96,12 +96,12 @@ class World:
             "status of one in a block": lambda chain: chain.transfer_status(mined),
             "status of one that was replaced": lambda chain: chain.transfer_status(used),
             "status of one that waits": lambda chain: chain.transfer_status(next_one),
-            "outgoing": lambda chain: chain.outgoing(devnet.PAYER, first_height=90, last_height=99),
-            "balances": lambda chain: chain.balances([self.deposit], self.coin),
-            "native balances": lambda chain: chain.balances([self.deposit], self.profile.native),
-            "balance": lambda chain: chain.balance(WALLET, self.coin),
+            "outgoing": lambda chain: chain.reading.outgoing(devnet.PAYER, first_height=90, last_height=99),
+            "balances": lambda chain: chain.reading.balances([self.deposit], self.coin),
+            "native balances": lambda chain: chain.reading.balances([self.deposit], self.profile.native),
+            "balance": lambda chain: chain.reading.balance(WALLET, self.coin),
             "costs": lambda chain: chain.costs(),
-            "pace": lambda chain: chain.pace(),
+            "pace": lambda chain: chain.reading.pace(),
         }
 
     def spoil(self, method: str, spoiled: Callable[[Any], Any], *, providers: int) -> None:

@@ -45,7 +45,7 @@ class Play:
         self._contracts = [asset.contract for asset in chain.profile.assets.values()]
         self._reader = Reader(chain, *self._addresses)
         self._reader.read()
-        self._start = chain.head().height
+        self._start = chain.reading.head().height
         self.depths = Counter[int]()
         self.outcomes = Counter[str]()
 

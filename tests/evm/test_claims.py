@@ -185,9 +185,9 @@ def test_a_missed_deposit_is_read_again_and_credited(square: Square) -> None:
     transaction_hash = square.pay(ETHEREUM, ("USDC", payment.deposit_address, 40 * USDC))
     square.mine(ETHEREUM, BLOCKS_UNTIL_FINAL)
     chain = registry.chain(PRODUCTION, ETHEREUM)
-    head = chain.head()
+    head = chain.reading.head()
     ScanCursor.objects.filter(environment=PRODUCTION, network=ETHEREUM).update(
-        cursor=chain.cursor_at(head.finalized_height),
+        cursor=chain.reading.cursor_at(head.finalized_height),
         head_height=head.height,
         finalized_height=head.finalized_height,
     )

@@ -98,7 +98,7 @@ def test_networks_that_are_what_the_settings_say_are_well(harness: NodeHarness) 
     harness.mine()  # a head of just now
     said = io.StringIO()
     call_command("check_networks", stdout=said)
-    head = harness.chain.head()
+    head = harness.chain.reading.head()
     assert said.getvalue() == f"polygon: head {head.height}, final {head.finalized_height}\n"
 
 

@@ -125,10 +125,10 @@ def test_a_final_block_that_changed_for_one_provider_alone_is_no_violation(harne
     for transports in ([another_hash, None], [None, another_hash]):
         alone = [harness.front if each is None else httpx.MockTransport(each) for each in transports]
         with pytest.raises(ChainUnavailable):
-            harness.chain_through(*alone).scan(reader.cursor, reader.watch)
+            harness.chain_through(*alone).reading.scan(reader.cursor, reader.watch)
     both = [httpx.MockTransport(another_hash)] * 2
     with pytest.raises(FinalityViolation):
-        harness.chain_through(*both).scan(reader.cursor, reader.watch)
+        harness.chain_through(*both).reading.scan(reader.cursor, reader.watch)
 
 
 def test_with_more_open_addresses_than_a_filter_takes_all_are_still_watched(harness: NodeHarness) -> None:
@@ -166,19 +166,19 @@ def refusing_more_than(harness: NodeHarness, blocks: int) -> Callable[[httpx.Req
 def test_ranges_shrink_to_what_providers_take(harness: NodeHarness) -> None:
     usdc = harness.chain.profile.assets["USDC"]
     to = harness.chain.deposit_address(7).address
-    start = harness.chain.head().height
+    start = harness.chain.reading.head().height
     for number in range(12):
         harness.pay((usdc.contract, number + 1, to, None))
         harness.mine()
     pace = Pace()
     transport = httpx.MockTransport(refusing_more_than(harness, 3))
     chain = harness.chain_through(transport, transport, pace=pace)
-    scan = chain.scan(harness.chain.cursor_at(start), Watched(to))
+    scan = chain.reading.scan(harness.chain.reading.cursor_at(start), Watched(to))
     assert [transfer.amount for transfer in scan.transfers] == list(range(1, 13))
     assert pace.blocks <= 4
     nothing = httpx.MockTransport(refusing_more_than(harness, 0))
     with pytest.raises(ChainUnavailable, match="even one block"):
-        harness.chain_through(nothing, nothing).scan(harness.chain.cursor_at(start), Watched(to))
+        harness.chain_through(nothing, nothing).reading.scan(harness.chain.reading.cursor_at(start), Watched(to))
 
 
 def test_a_flood_of_nothing_asks_for_no_receipts(harness: NodeHarness) -> None:
@@ -190,11 +190,11 @@ def test_a_flood_of_nothing_asks_for_no_receipts(harness: NodeHarness) -> None:
 
     usdc = harness.chain.profile.assets["USDC"]
     to = harness.chain.deposit_address(7).address
-    start = harness.chain.head().height
+    start = harness.chain.reading.head().height
     for _ in range(3):
         harness.pay(*[(usdc.contract, 0, to, None)] * 50)
     harness.mine()
     transport = httpx.MockTransport(counting)
-    scan = harness.chain_through(transport, transport).scan(harness.chain.cursor_at(start), Watched(to))
+    scan = harness.chain_through(transport, transport).reading.scan(harness.chain.reading.cursor_at(start), Watched(to))
     assert scan.transfers == ()
     assert "eth_getTransactionReceipt" not in asked

@@ -115,7 +115,7 @@ def world(settings: Any, monkeypatch: pytest.MonkeyPatch, db: None) -> TwoTransa
     payment = make_payment(POLYGON, merchant_wallet=devnet.OWNER)
     found.deposit = payment.deposit_address
     ScanCursor.objects.update_or_create(
-        environment=SANDBOX, network=POLYGON, defaults={"cursor": chain.cursor_at(PAID_IN - 1)}
+        environment=SANDBOX, network=POLYGON, defaults={"cursor": chain.reading.cursor_at(PAID_IN - 1)}
     )
     return found
 
@@ -186,11 +186,11 @@ def test_a_block_that_one_of_three_sends_otherwise_is_read_by_the_others(world: 
 
 def test_a_block_that_nobody_can_read_ends_no_reading_where_a_scan_ends(world: TwoTransactions) -> None:
     chain = world.chain()
-    chain._reading._blocks_per_scan = 5
+    chain.reading._blocks_per_scan = 5
     change_block(world, UNREADABLE_BLOCKS["no time"], PAID_IN + 4, 3)
-    scan = chain.scan(chain.cursor_at(PAID_IN - 1), Watched(world.deposit))
+    scan = chain.reading.scan(chain.reading.cursor_at(PAID_IN - 1), Watched(world.deposit))
     assert scan.last_height == PAID_IN + 3
-    scan = chain.scan(scan.cursor, Watched(world.deposit))
+    scan = chain.reading.scan(scan.cursor, Watched(world.deposit))
     assert scan.last_height == scan.head.height
 
 
@@ -235,7 +235,7 @@ def test_no_form_of_a_log_or_receipt_that_all_send_alike_stops_what_is_beside_it
     world.log_change = lambda each: without(*left_out)(each | log)
     world.receipt_change = lambda each: without(*left_out)(each | receipt)
     chain = world.chain()
-    scan = chain.scan(chain.cursor_at(PAID_IN - 1), Watched(world.deposit))
+    scan = chain.reading.scan(chain.reading.cursor_at(PAID_IN - 1), Watched(world.deposit))
     assert scan.last_height == scan.head.height
     assert (SENT, 0) in {each.identity for each in scan.transfers}
     assert {each.transaction_hash for each in scan.unread} <= {POISON}
@@ -261,4 +261,4 @@ def test_a_receipt_of_no_place_is_no_receipt() -> None:
     world.receipt_change = without("blockHash", "status")
     chain = world.chain()
     with pytest.raises(ChainUnavailable):
-        chain.scan(chain.cursor_at(PAID_IN - 1), Watched(world.deposit))
+        chain.reading.scan(chain.reading.cursor_at(PAID_IN - 1), Watched(world.deposit))

@@ -32,11 +32,11 @@ class TestMadeUpNetwork(EvmContract):
         native = chain.profile.native
         harness.fund(wallet, "USDC", 5)
         harness.mine()
-        before = chain.balance(wallet, native)
+        before = chain.reading.balance(wallet, native)
         wanted = (payout(chain, harness.stranger(1), 5),)
         sent = chain.sign(wanted, sender=wallet, sequence=chain.next_sequence(wallet))
         chain.broadcast(sent)
         harness.mine()
         status = chain.transfer_status(sent)
-        assert status.fee_units == before - chain.balance(wallet, native)
+        assert status.fee_units == before - chain.reading.balance(wallet, native)
         assert status.fee_units > harness.data_fees.paid[sent.transaction_hash] > 0

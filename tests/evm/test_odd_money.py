@@ -102,7 +102,7 @@ def test_logs_of_the_native_coin_are_no_deposit_beside_the_coins_own(
     assert (now(payment).status, now(payment).received, now(other).received) == ("completed", due, 0)
     assert [(each.payment, each.amount) for each in Deposit.objects.all()] == [(payment, due)]
     assert not Discrepancy.objects.exists()
-    found = registry.chain(PRODUCTION, POLYGON).find_transfers(sent)
+    found = registry.chain(PRODUCTION, POLYGON).reading.find_transfers(sent)
     assert [each.amount for each in found if each.asset is not None] == [due]
     assert reconcile() == 0
 

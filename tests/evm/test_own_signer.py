@@ -82,7 +82,7 @@ def test_what_the_signer_signs_is_mined(chain: Chain, harness: NodeHarness) -> N
     chain.broadcast(dearer)
     harness.mine()
     assert chain.transfer_status(dearer).state == "included"
-    assert chain.balance(asked.recipient, usdc) == COIN
+    assert chain.reading.balance(asked.recipient, usdc) == COIN
     swept = sweeps_of(chain).sign(usdc, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
     chain.broadcast(swept)
     harness.mine()

@@ -110,7 +110,7 @@ def test_nothing_is_priced_by_one_provider_alone() -> None:
 def test_the_pace_of_blocks_is_measured_and_no_constant() -> None:
     chain = World().chain()
     # The blocks of fakes are two seconds apart.
-    assert (chain.profile.block_seconds, chain.pace()) == (1.75, 2.0)
+    assert (chain.profile.block_seconds, chain.reading.pace()) == (1.75, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_the_block_of_the_replacement_is_found_however_long_ago(till: Till, bloc
     first, second = till.sign(100), till.sign(200)
     till.chain.broadcast(first)
     till.harness.mine()
-    height = till.chain.head().height
+    height = till.chain.reading.head().height
     till.send(5)  # a later number is used as well
     till.harness.mine(blocks_since)
     status = till.chain.transfer_status(second)

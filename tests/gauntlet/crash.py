@@ -327,7 +327,9 @@ class _Books:
         for network in NETWORKS:
             chain = registry.chain(Environment.SANDBOX, network)
             codes = {asset.contract: code for code, asset in chain.profile.assets.items()}
-            for left in chain.outgoing(chain.payout_address(), first_height=0, last_height=chain.head().height):
+            for left in chain.reading.outgoing(
+                chain.payout_address(), first_height=0, last_height=chain.reading.head().height
+            ):
                 sent[network, codes[left.contract], left.recipient, left.amount, left.memo or ""] += 1
         surplus = sent - paid
         return cls(

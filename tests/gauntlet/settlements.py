@@ -133,7 +133,7 @@ def _checks_of(installation: Installation, merchants: list[Merchant], kills: int
     for number in range(len(merchants)):
         network = list(NETWORKS)[number % len(NETWORKS)]
         asset = registry.asset(Environment.SANDBOX, network, "USDC")
-        held = registry.chain(Environment.SANDBOX, network).balance(_wallet(network, number), asset)
+        held = registry.chain(Environment.SANDBOX, network).reading.balance(_wallet(network, number), asset)
         due = int(Payment.objects.get(merchant=merchants[number]).due)
         arrived["right" if held == due else "missing" if held < due else "doubled"] += 1
     exit_code, said = installation.manage("reconcile", "--full")

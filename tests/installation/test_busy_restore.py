@@ -75,7 +75,7 @@ class Simulated:
             control.mine(network, control.deepest_reorg(network) + 1)
 
     def held(self, network: str, code: str, address: str) -> int:
-        return registry.chain(SANDBOX, network).balance(address, registry.asset(SANDBOX, network, code))
+        return registry.chain(SANDBOX, network).reading.balance(address, registry.asset(SANDBOX, network, code))
 
     def left(self, network: str) -> Counter[tuple[str, str, int]]:
         codes = {asset.contract: code for code, asset in registry.profile(SANDBOX, network).assets.items()}

@@ -100,7 +100,7 @@ def test_the_sandbox_simulates_it_and_this_machine_can_run_it(
     to, usdc = network.chain.deposit_address(7), network.chain.profile.assets["USDC"]
     paid = network.pay((usdc.contract, 5, to.address, None))
     network.mine()
-    [moved] = network.chain.find_transfers(paid)
+    [moved] = network.chain.reading.find_transfers(paid)
     assert (moved.asset, moved.amount, moved.recipient) == (usdc, 5, to.address)
 
     monkeypatch.setitem(devnet.PLACES, MADE_UP, PLACE)

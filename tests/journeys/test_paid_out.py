@@ -54,7 +54,7 @@ def stock(coin: str, amount: int) -> None:
 def held(address: str, coin: str) -> Decimal:
     """What an address holds on the chain."""
     asset = registry.asset(SANDBOX, "ethereum", coin)
-    return Decimal(registry.chain(SANDBOX, "ethereum").balance(address, asset)).scaleb(-asset.decimals)
+    return Decimal(registry.chain(SANDBOX, "ethereum").reading.balance(address, asset)).scaleb(-asset.decimals)
 
 
 def test_money_comes_in_a_part_goes_back_and_the_rest_is_settled_to_the_last_unit() -> None:

@@ -38,8 +38,8 @@ def send_unread(payment: Payment, amount: str) -> None:
     network, code = payment.network, payment.cryptocurrency
     control.fund(network, address=payment.deposit_address, code=code, amount=units(payment, amount))
     control.mine(network, BLOCKS_UNTIL_FINAL[network])
-    height = registry.chain(SANDBOX, network).head().finalized_height
-    unread = registry.chain(SANDBOX, network).cursor_at(height)
+    height = registry.chain(SANDBOX, network).reading.head().finalized_height
+    unread = registry.chain(SANDBOX, network).reading.cursor_at(height)
     ScanCursor.objects.filter(network=network).update(cursor=unread)
     mine_and_watch(network)
 

@@ -81,7 +81,7 @@ def test_a_worker_whose_clock_is_wrong_dates_neither_alarms_nor_simulated_blocks
         alarm = Alarm.objects.latest("pk")
         assert alarm.cleared_at is not None
         control.mine("polygon", 1)
-        head = SimulatedChain(simulated_profile("polygon")).head()
+        head = SimulatedChain(simulated_profile("polygon")).reading.head()
         for at in (alarm.raised_at, alarm.last_seen_at, alarm.cleared_at, head.closed_at):
             assert abs(at - right()) < timedelta(minutes=1)
 

@@ -39,9 +39,9 @@ def message(payment: Payment, transaction_hash: str) -> str:
 def skip_unread_blocks(network: str) -> None:
     """Lose the place in a network, as no watcher does: what is in its blocks up to here is never read."""
     chain = registry.chain(SANDBOX, network)
-    height = chain.head().finalized_height
+    height = chain.reading.head().finalized_height
     ScanCursor.objects.filter(environment=SANDBOX, network=network).update(
-        cursor=chain.cursor_at(height), head_height=height, finalized_height=height
+        cursor=chain.reading.cursor_at(height), head_height=height, finalized_height=height
     )
     control.mine(network, at=timezone.now() + timedelta(minutes=2))
     watch()

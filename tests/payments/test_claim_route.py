@@ -12,7 +12,7 @@ from config.errors import InvalidParameter
 from merchants.access.scopes import Scope
 from merchants.models import IdempotencyRecord
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.reading import Reading
 from payments.claims.claims import parse_transaction_hash
 from payments.models import Payment
 from tests.factories import ApiClient, api_client, make_key, make_merchant
@@ -141,13 +141,13 @@ def test_networks_are_asked_in_no_database_transaction(
 ) -> None:
     payment = make_payment(ETHEREUM)
     inside: list[bool] = []
-    find = SimulatedChain.find_transaction
+    find = Reading.find_transaction
 
-    def listening(chain: SimulatedChain, transaction_hash: str) -> Any:
+    def listening(reading: Reading, transaction_hash: str) -> Any:
         inside.append(connection.in_atomic_block)
-        return find(chain, transaction_hash)
+        return find(reading, transaction_hash)
 
-    monkeypatch.setattr(SimulatedChain, "find_transaction", listening)
+    monkeypatch.setattr(Reading, "find_transaction", listening)
     assert ask(client_of(payment), payment, {"transactionHash": UNKNOWN}, **headers).status_code == 200
     assert inside == [False, False]
 

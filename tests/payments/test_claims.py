@@ -86,7 +86,7 @@ def test_a_failed_transaction_moved_nothing() -> None:
     mine_and_watch(ETHEREUM)
     record = claim(payment, transaction_hash)
     assert (record["status"], record["network"], record["transfers"]) == ("failed", "ethereum", [])
-    assert record["block"] == registry.chain(SANDBOX, ETHEREUM).head().height
+    assert record["block"] == registry.chain(SANDBOX, ETHEREUM).reading.head().height
 
 
 def test_what_a_reorganisation_undid_for_good_never_left_the_payer() -> None:

@@ -46,7 +46,7 @@ def test_coins_of_the_house_from_before_a_payment_are_not_read_again_for_its_pay
     mine_and_watch(STELLAR)
     named = control.pay_together(STELLAR, [part])
     control.mine(STELLAR)
-    found = registry.chain(SANDBOX, STELLAR).find_transaction(named)
+    found = registry.chain(SANDBOX, STELLAR).reading.find_transaction(named)
     assert found is not None
     ScanCursor.objects.update(read_until=timezone.now() + timedelta(days=1), finalized_height=found.height)
     assert explained(payment, found).to_be_read_again == (STELLAR,)
@@ -88,7 +88,7 @@ def test_a_deposit_is_found_by_either_hash_of_its_transaction() -> None:
     payment = make_payment(STELLAR)
     outer = control.pay_together(STELLAR, [part_of(payment, "100")])
     mine_and_watch(STELLAR)
-    found = registry.chain(SANDBOX, STELLAR).find_transaction(outer)
+    found = registry.chain(SANDBOX, STELLAR).reading.find_transaction(outer)
     assert found is not None
     explanation = explained(payment, found, asked="cd" * 32)
     assert (explanation.code, explanation.to_be_read_again) == ("credited", ())

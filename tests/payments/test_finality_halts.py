@@ -20,6 +20,7 @@ from payments.chains.errors import NetworkUnavailable
 from payments.chains.protocol.scans import Cursor
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.reading import Reading
 from payments.deposits import crediting
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
@@ -134,13 +135,13 @@ def test_the_network_is_asked_before_the_transaction_of_who_agrees(
     settings.SANDBOX_OPERATORS_TO_DECIDE = 2
     mine(ETHEREUM, 7)
     change_a_final_block(ETHEREUM)
-    ask, asked = SimulatedChain.cursor_at, []
+    ask, asked = Reading.cursor_at, []
 
-    def cursor_at(chain: SimulatedChain, height: int) -> Cursor:
+    def cursor_at(reading: Reading, height: int) -> Cursor:
         asked.append(connection.in_atomic_block)
-        return ask(chain, height)
+        return ask(reading, height)
 
-    monkeypatch.setattr(SimulatedChain, "cursor_at", cursor_at)
+    monkeypatch.setattr(Reading, "cursor_at", cursor_at)
     ada, bob = (make_user(f"{name}@example.com", is_staff=True, is_superuser=True) for name in ("ada", "bob"))
     proposal = stops.propose_lifting(Stop.objects.get(), by=ada)
     assert agree(proposal, by=bob).status == ProposalStatus.DONE
@@ -182,7 +183,7 @@ def test_a_halted_network_is_read_again_from_a_day_before(settings: Settings) ->
     change_a_final_block(ETHEREUM)
     final = cursor_of(ETHEREUM).finalized_height
     lift_halt(ETHEREUM)
-    assert cursor_of(ETHEREUM).cursor == registry.chain(SANDBOX, ETHEREUM).cursor_at(final - 4)
+    assert cursor_of(ETHEREUM).cursor == registry.chain(SANDBOX, ETHEREUM).reading.cursor_at(final - 4)
 
 
 def test_a_network_that_does_not_answer_stays_halted() -> None:
@@ -221,14 +222,14 @@ def test_a_scan_that_another_watcher_has_halted_meanwhile_is_not_recorded(monkey
     mine_and_watch(STELLAR)
     pay(make_payment(STELLAR))
     mine(STELLAR)
-    scan, before = SimulatedChain.scan, cursor_of(STELLAR).version
+    scan, before = Reading.scan, cursor_of(STELLAR).version
 
-    def halted_meanwhile(chain: SimulatedChain, *args: Any) -> Any:
-        found = scan(chain, *args)
+    def halted_meanwhile(reading: Reading, *args: Any) -> Any:
+        found = scan(reading, *args)
         halt(STELLAR)
         return found
 
-    monkeypatch.setattr(SimulatedChain, "scan", halted_meanwhile)
+    monkeypatch.setattr(Reading, "scan", halted_meanwhile)
     assert watch_network(SANDBOX, STELLAR) is False
     assert (cursor_of(STELLAR).version, Deposit.objects.count()) == (before, 0)
 

@@ -255,5 +255,5 @@ def coins_at_our_addresses(world: World) -> Counter[tuple[str, str]]:
         addresses = {payment.deposit_address for payment in world.payments if payment.network in reachable}
         for asset in chain.profile.assets.values():
             for address in addresses:
-                found[network, asset.code] += chain.balance(address, asset)
+                found[network, asset.code] += chain.reading.balance(address, asset)
     return +found

@@ -313,7 +313,7 @@ def test_a_sweep_is_not_kept_when_its_wallet_was_frozen_while_it_was_signed(monk
 
 
 def broken_word(payment: Payment, transaction_hash: str) -> Payment:
-    depth = registry.chain(SANDBOX, ETHEREUM).head().height - deposit_of(transaction_hash).height + 1
+    depth = registry.chain(SANDBOX, ETHEREUM).reading.head().height - deposit_of(transaction_hash).height + 1
     control.reorg(ETHEREUM, depth, "dropped", only=[transaction_hash], force=True)
     mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
     lift_halt(ETHEREUM)
@@ -351,7 +351,7 @@ def test_a_swept_deposit_that_is_mined_again_is_in_the_hot_wallet_still() -> Non
     confirm(payment)
     sweep()
     deposit = deposit_of(transaction_hash)
-    depth = registry.chain(SANDBOX, ETHEREUM).head().height - deposit.height + 1
+    depth = registry.chain(SANDBOX, ETHEREUM).reading.head().height - deposit.height + 1
     control.reorg(ETHEREUM, depth, "moved", only=[transaction_hash], force=True)
     watch()
     lift_halt(ETHEREUM)

@@ -17,6 +17,7 @@ from payments import tasks
 from payments.chains import network_table, registry
 from payments.chains.protocol.scans import Scan
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.reading import Reading
 from payments.deposits import crediting, watching
 from payments.deposits.addresses import PaymentAddresses, next_addresses
 from payments.deposits.models import ScanCursor
@@ -77,7 +78,7 @@ def test_a_seen_transfer_is_recorded_as_it_stands_on_the_chain() -> None:
     mine(ETHEREUM, 4)
     transaction_hash = pay(payment)
     mine_and_watch(ETHEREUM)
-    [on_chain] = registry.chain(SANDBOX, ETHEREUM).find_transfers(transaction_hash)
+    [on_chain] = registry.chain(SANDBOX, ETHEREUM).reading.find_transfers(transaction_hash)
     deposit = deposit_of(transaction_hash)
     assert deposit.payment_id == payment.pk
     assert (deposit.network, deposit.asset, deposit.decimals, deposit.amount) == ("ethereum", "DAI", 18, payment.due)
@@ -188,13 +189,14 @@ def test_a_leased_network_is_left_to_its_watcher() -> None:
 def test_the_lease_is_there_while_the_network_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     leases = []
 
-    class Curious(SimulatedChain):
-        def scan(self, *arguments: Any) -> Scan:
-            leases.append(cursor_of(STELLAR).leased_until)
-            assert watch_network(SANDBOX, STELLAR) is False  # a second watcher keeps off
-            return super().scan(*arguments)
+    scan = Reading.scan
 
-    monkeypatch.setattr(network_table, "SimulatedChain", Curious)
+    def curious(reading: Reading, *arguments: Any) -> Scan:
+        leases.append(cursor_of(STELLAR).leased_until)
+        assert watch_network(SANDBOX, STELLAR) is False  # a second watcher keeps off
+        return scan(reading, *arguments)
+
+    monkeypatch.setattr(Reading, "scan", curious)
     before = timezone.now()
     watch_network(SANDBOX, STELLAR)
     [leased_until] = leases
@@ -207,7 +209,7 @@ def test_a_stale_scan_is_dropped() -> None:
     watch()
     slow = cursor_of(STELLAR)
     addresses = PaymentAddresses(SANDBOX, STELLAR)
-    stale = registry.chain(SANDBOX, STELLAR).scan(slow.cursor, addresses)
+    stale = registry.chain(SANDBOX, STELLAR).reading.scan(slow.cursor, addresses)
     pay(payment)
     mine_and_watch(STELLAR)
     before = ScanCursor.objects.filter(network=STELLAR).values().get()

@@ -89,7 +89,7 @@ def test_a_signed_payment_arrives_for_its_payment_and_handing_it_in_again_change
     place.chain.wallet_payments.hand_in(asked, signed(asked.raw))
     place.local.close_ledger()
     place.chain.wallet_payments.hand_in(asked, signed(asked.raw))
-    [transfer] = place.chain.find_transfers(asked.transaction_hash)
+    [transfer] = place.chain.reading.find_transfers(asked.transaction_hash)
     assert (transfer.amount, transfer.sender, transfer.memo) == (60, PAYER.public_key, to.memo)
     assert place.chain.pay_back_address(transfer.identity, transfer.sender) is None  # it carried a memo
 
@@ -118,4 +118,4 @@ def test_what_nobody_would_take_is_refused_and_what_may_be_in_a_ledger_is_not(pl
         place.chain.wallet_payments.hand_in(asked, base64.b64decode(envelope.to_xdr()))
     with pytest.raises(ValueError, match="not what the wallet was asked"):
         place.chain.wallet_payments.hand_in(asked, asked.raw)
-    assert place.chain.find_transfers(asked.transaction_hash) == ()
+    assert place.chain.reading.find_transfers(asked.transaction_hash) == ()

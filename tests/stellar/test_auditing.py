@@ -86,7 +86,7 @@ def test_each_unusual_change_is_told_once_by_its_name(harness: LocalHarness) -> 
     local.pay(WALLET, OTHER.public_key, "USDC", 5)
     local.fund_native(HOT_WALLET, 5)
     expected = everything_unusual(harness)
-    height = harness.chain.head().height
+    height = harness.chain.reading.head().height
     operations = harness.chain.operations
     assert operations is not None
     found = operations.unusual_changes(HOT_WALLET, first_height=1, last_height=height)
@@ -95,7 +95,7 @@ def test_each_unusual_change_is_told_once_by_its_name(harness: LocalHarness) -> 
     assert told[: len(expected)] == expected
     assert {kind for kind, *_ in told[len(expected) :]} <= {"traded"}
     hashes = {each.transaction_hash for each in found}
-    assert all(harness.chain.find_transaction(each) is not None for each in hashes)
+    assert all(harness.chain.reading.find_transaction(each) is not None for each in hashes)
     assert operations.unusual_changes(HOT_WALLET, first_height=height + 1, last_height=height) == ()
 
 
@@ -174,7 +174,8 @@ def test_a_clawback_is_no_theft_and_what_was_claimed_no_deposit(harness: LocalHa
     assert (asset, delta, severity) == ("USDC", -30_000_000, None)
     assert "the wallet's key is not in other hands" in proposal
     assert (
-        f"3.000000 USDC taken back by its issuer (clawback), block {harness.chain.head().height}, {digest}" in proposal
+        f"3.000000 USDC taken back by its issuer (clawback), block {harness.chain.reading.head().height}, {digest}"
+        in proposal
     )
     tasks.audit_wallets()
     told = alarms()
@@ -224,7 +225,7 @@ def test_a_gap_in_the_history_is_an_alarm_and_ends_by_itself(harness: LocalHarne
         harness.local.issuer("USDC"), payment.deposit_address, "USDC", 400_000_000, memo=int(payment.memo)
     )
     harness.mine(9)
-    harness.local.reap_history(harness.chain.head().height - 1)
+    harness.local.reap_history(harness.chain.reading.head().height - 1)
     assert watch_network(SANDBOX, STELLAR) is False
     [(kind, message)] = alarms().items()
     assert kind == f"{AlarmKind.NETWORK_NOT_SET_UP} "

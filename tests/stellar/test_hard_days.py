@@ -50,25 +50,25 @@ def test_a_network_that_begins_anew_is_read_no_further(place: Place) -> None:
     """As the public test network does every few months: same passphrase, other ledgers from 1 on."""
     for _ in range(10):
         place.local.close_ledger()
-    place.chain._reading._poll_seconds = 0
+    place.chain.reading._poll_seconds = 0
     watched = Watched(WALLET.public_key)
-    cursor = place.chain.scan(None, watched).cursor
-    height = place.chain.head().height
+    cursor = place.chain.reading.scan(None, watched).cursor
+    height = place.chain.reading.head().height
     place.local.close_ledger()
-    cursor = place.chain.scan(cursor, watched).cursor
+    cursor = place.chain.reading.scan(cursor, watched).cursor
     fresh = Place(channels=CHANNELS)
     fresh.local.mint("USDC", WALLET.public_key, 24)  # without that, its ledgers would have the same hashes
     try:
         for front in place.fronts:
             front._url = httpx.URL(fresh.local.url)
-        assert fresh.chain.head().height < height
+        assert fresh.chain.reading.head().height < height
         with pytest.raises(ChainUnavailable, match="behind what has been read"):
-            place.chain.scan(cursor, watched)
+            place.chain.reading.scan(cursor, watched)
         while fresh.local.network.state.ledger <= height + 10:
             fresh.local.close_ledger()
         fresh.local.mint("USDC", WALLET.public_key, 25)
         with pytest.raises(FinalityViolation, match="is another one now"):
-            place.chain.scan(cursor, watched)
+            place.chain.reading.scan(cursor, watched)
     finally:
         fresh.stop()
 
@@ -98,21 +98,21 @@ def test_channels_whose_answers_are_lost_pay_each_once(place: Place) -> None:
 
 def test_history_that_ends_while_it_is_read_skips_nothing(place: Place) -> None:
     """A Horizon gives what it has left to a cursor of before; which ledgers it has is believed for a minute."""
-    place.chain._reading._poll_seconds = 0
+    place.chain.reading._poll_seconds = 0
     watched = Watched(WALLET.public_key)
-    cursor = place.chain.scan(None, watched).cursor
+    cursor = place.chain.reading.scan(None, watched).cursor
     place.local.mint("USDC", WALLET.public_key, 24)
     for _ in range(20):
         place.local.close_ledger()
     place.local.mint("USDC", WALLET.public_key, 25)
-    newest = place.chain.head().height
+    newest = place.chain.reading.head().height
     for each in (place.local, place.other):
         each.reap_history(newest - 2)
     with pytest.raises(ChainUnavailable):
-        place.chain.scan(cursor, watched)
+        place.chain.reading.scan(cursor, watched)
     for each in (place.local, place.other):
         each.reap_history(1)
-    assert [each.amount for each in place.chain.scan(cursor, watched).transfers] == [24, 25]
+    assert [each.amount for each in place.chain.reading.scan(cursor, watched).transfers] == [24, 25]
 
 
 # --- weather ------------------------------------------------------------------------------------------

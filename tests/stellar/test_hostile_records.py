@@ -59,7 +59,7 @@ LONG_PAGE_BYTES = 25 * 2**20
 @pytest.fixture
 def place(settings: Any, monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[Place]:
     found = Place()
-    found.chain._reading._poll_seconds = 0
+    found.chain.reading._poll_seconds = 0
     settings.SANDBOX_CHAIN = "devnet"
     for module in (registry, watching):
         monkeypatch.setattr(module, "chain", lambda environment, network: found.chain)
@@ -111,8 +111,8 @@ def test_what_a_contract_moves_between_others_stops_no_deposit(place: Place) -> 
     assert read() == [25]
     assert time.monotonic() - started < SECONDS
     assert not ReadingRequest.objects.exists()
-    height = place.chain.head().height
-    assert place.chain.outgoing(HOT, first_height=1, last_height=height) == ()
+    height = place.chain.reading.head().height
+    assert place.chain.reading.outgoing(HOT, first_height=1, last_height=height) == ()
 
 
 def test_a_record_that_cannot_be_read_is_set_aside_and_read_when_asked(place: Place) -> None:

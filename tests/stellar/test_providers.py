@@ -156,16 +156,16 @@ SPOILED = (ROOT, "/ledgers", "/payments", "/accounts/[^/]+$", "/operations", "/e
 def questions(harness: LocalHarness) -> list[Callable[[StellarChain], object]]:
     """Whatever is read of the network."""
     honest = harness.chain
-    digest = honest.scan(honest.cursor_at(0), Watched(HOT_WALLET)).transfers[0].transaction_hash
-    height, usdc = honest.head().height, harness.profile.assets["USDC"]
-    cursor = honest.cursor_at(height - 3)
+    digest = honest.reading.scan(honest.reading.cursor_at(0), Watched(HOT_WALLET)).transfers[0].transaction_hash
+    height, usdc = honest.reading.head().height, harness.profile.assets["USDC"]
+    cursor = honest.reading.cursor_at(height - 3)
     return [
-        lambda chain: chain.scan(None, Watched(HOT_WALLET)),
-        lambda chain: chain.scan(cursor, Watched(HOT_WALLET)),
-        lambda chain: chain.find_transaction(digest),
-        lambda chain: chain.outgoing(HOT_WALLET, first_height=1, last_height=height),
-        lambda chain: chain.balance(HOT_WALLET, usdc, at_height=height - 1),
-        lambda chain: chain.balance(HOT_WALLET, harness.profile.native, at_height=1),
+        lambda chain: chain.reading.scan(None, Watched(HOT_WALLET)),
+        lambda chain: chain.reading.scan(cursor, Watched(HOT_WALLET)),
+        lambda chain: chain.reading.find_transaction(digest),
+        lambda chain: chain.reading.outgoing(HOT_WALLET, first_height=1, last_height=height),
+        lambda chain: chain.reading.balance(HOT_WALLET, usdc, at_height=height - 1),
+        lambda chain: chain.reading.balance(HOT_WALLET, harness.profile.native, at_height=1),
         lambda chain: chain.operations.unusual_changes(HOT_WALLET, first_height=1, last_height=height),
     ]
 

@@ -115,10 +115,10 @@ def test_every_operation_counts_by_what_arrived_of_it(harness: LocalHarness, rea
         (5, 10_000_000, "7", None),
     ]
     assert {(each.transaction_hash, each.contract) for each in found} == {(digest, f"USDC:{issuer.public_key}")}
-    assert reader.chain.find_transfers(digest)[0] == found[0]
-    assert len(reader.chain.find_transfers(digest)) == 5
-    height = reader.chain.head().height
-    left = reader.chain.outgoing(SOMEBODY.public_key, first_height=height, last_height=height)
+    assert reader.chain.reading.find_transfers(digest)[0] == found[0]
+    assert len(reader.chain.reading.find_transfers(digest)) == 5
+    height = reader.chain.reading.head().height
+    left = reader.chain.reading.outgoing(SOMEBODY.public_key, first_height=height, last_height=height)
     assert [(each.ordinal, each.contract[:4], each.amount, each.recipient, each.memo) for each in left] == [
         (0, "USDC", 10_000_000, HOT_WALLET, "7"),
         (2, "USDC", 10_000_000, OTHER.public_key, "7"),
@@ -148,9 +148,13 @@ def test_a_fee_bump_is_found_by_either_hash(harness: LocalHarness, reader: Reade
     (found,) = reader.read().transfers
     assert (found.transaction_hash, found.memo, found.amount) == (bump.hash_hex(), "12", 10)
     assert found.inner_hash == inner.hash_hex()
-    assert reader.chain.find_transfers(inner.hash_hex()) == reader.chain.find_transfers(bump.hash_hex()) == (found,)
-    by_inner = reader.chain.find_transaction(inner.hash_hex())
-    assert by_inner == reader.chain.find_transaction(bump.hash_hex())
+    assert (
+        reader.chain.reading.find_transfers(inner.hash_hex())
+        == reader.chain.reading.find_transfers(bump.hash_hex())
+        == (found,)
+    )
+    by_inner = reader.chain.reading.find_transaction(inner.hash_hex())
+    assert by_inner == reader.chain.reading.find_transaction(bump.hash_hex())
     assert by_inner is not None
     assert by_inner.transaction_hash == bump.hash_hex()
 
@@ -164,7 +168,7 @@ def test_native_coins_and_accounts_that_end_are_no_deposits(harness: LocalHarnes
         local.act(SOMEBODY, CreateAccount(key_of("new").public_key, "1.5")),
     ]
     assert reader.read().transfers == ()
-    idle = [found.idle for each in digests if (found := reader.chain.find_transaction(each)) is not None]
+    idle = [found.idle for each in digests if (found := reader.chain.reading.find_transaction(each)) is not None]
     assert [[(each.contract, each.amount) for each in some] for some in idle] == [
         [("", 12)],
         [("", 50_000_000 - 100)],
@@ -294,7 +298,7 @@ def test_pages_of_one_ledger_that_do_not_end_are_given_up(harness: LocalHarness)
 
     def endless(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         served[0] += 200
-        first = (reader.chain.head().height << 32) + served[0]
+        first = (reader.chain.reading.head().height << 32) + served[0]
         return [{"paging_token": str(first + number), "type": "teleport"} for number in range(200)]
 
     front.spoil("/payments", records(endless))
@@ -309,7 +313,7 @@ def test_a_gap_in_the_history_of_all_stops_the_reading_and_is_told(harness: Loca
     harness.fund(HOT_WALLET, "USDC", 5)
     harness.mine(20)
     for each in harness.servers:
-        each.reap_history(reader.chain.head().height - 2)
+        each.reap_history(reader.chain.reading.head().height - 2)
     for _ in range(2):
         with pytest.raises(HistoryMissing, match=r"Add a Horizon .* STELLAR_HORIZON_URLS") as stopped:
             reader.read()
@@ -331,7 +335,7 @@ def test_the_history_that_one_has_thrown_away_is_read_from_others(harness: Local
         reader.read()
         harness.fund(HOT_WALLET, "USDC", 5)
         harness.mine(20)
-        servers[0].reap_history(reader.chain.head().height)
+        servers[0].reap_history(reader.chain.reading.head().height)
         assert [(each.amount, each.said_by) for each in reader.read().transfers] == [(5, ("horizon-2", "horizon-3"))]
     finally:
         for each in servers[1:]:
@@ -341,13 +345,13 @@ def test_the_history_that_one_has_thrown_away_is_read_from_others(harness: Local
 def test_a_transaction_that_one_has_forgotten_is_not_denied_by_it(harness: LocalHarness, reader: Reader) -> None:
     digest = harness.local.mint("USDC", HOT_WALLET, 5)
     harness.mine(3)
-    harness.servers[0].reap_history(reader.chain.head().height)
+    harness.servers[0].reap_history(reader.chain.reading.head().height)
     with pytest.raises(ChainUnavailable, match="have less"):
-        reader.chain.find_transaction(digest)
+        reader.chain.reading.find_transaction(digest)
     # A refund must not wait for ever for a history that is gone: the payer is asked.
     assert reader.chain.pay_back_address((digest, 0), SOMEBODY.public_key) is None
     harness.servers[0].reap_history(1)
-    assert len(reader.chain.find_transfers(digest)) == 1
+    assert len(reader.chain.reading.find_transfers(digest)) == 1
 
 
 def test_balances_of_the_past_are_exact_to_the_stroop(harness: LocalHarness) -> None:
@@ -394,11 +398,13 @@ def test_balances_of_the_past_are_exact_to_the_stroop(harness: LocalHarness) -> 
     note(local.act(issuer, taken))
 
     coins = (harness.profile.assets["USDC"], harness.profile.assets["DAI"], harness.profile.native)
-    read = {height: tuple(chain.balance(HOT_WALLET, coin, at_height=height) for coin in coins) for height in held}
+    read = {
+        height: tuple(chain.reading.balance(HOT_WALLET, coin, at_height=height) for coin in coins) for height in held
+    }
     assert read == held
     assert len({*held.values()}) >= 14
     now = list(held.values())[-1]
-    assert tuple(chain.balance(HOT_WALLET, coin) for coin in coins) == now
+    assert tuple(chain.reading.balance(HOT_WALLET, coin) for coin in coins) == now
 
 
 def test_what_the_wallet_set_aside_for_somebody_has_left_it(harness: LocalHarness, reader: Reader) -> None:
@@ -409,20 +415,20 @@ def test_what_the_wallet_set_aside_for_somebody_has_left_it(harness: LocalHarnes
     through = harness._submit(Payment(OTHER.public_key, usdc(harness), "2", source=HOT_WALLET), signers=[WALLET])
     harness.mine()
     harness.local.clawback(HOT_WALLET, "USDC", 5)
-    height = reader.chain.head().height
+    height = reader.chain.reading.head().height
     horizons = harness.chain_through().horizons
-    chain = Reading(harness.profile, horizons, wallet=HOT_WALLET, channels=lambda: [channel.public_key])
-    left = chain.outgoing(HOT_WALLET, first_height=1, last_height=height)
+    reading = Reading(harness.profile, horizons, wallet=HOT_WALLET, channels=lambda: [channel.public_key])
+    left = reading.outgoing(HOT_WALLET, first_height=1, last_height=height)
     sequences = {each: harness.local.network.state.accounts[each].sequence for each in (HOT_WALLET, channel.public_key)}
     assert [(each.transaction_hash, each.amount, each.recipient, each.sequence, each.channel) for each in left] == [
         (own, 10_000_000, OTHER.public_key, sequences[HOT_WALLET], ""),
         (through, 20_000_000, OTHER.public_key, sequences[channel.public_key], channel.public_key),
     ]
-    stranger = reader.chain.outgoing(HOT_WALLET, first_height=1, last_height=height)[1]
+    stranger = reader.chain.reading.outgoing(HOT_WALLET, first_height=1, last_height=height)[1]
     assert (stranger.sequence, stranger.channel) == (None, "")
 
 
 def test_payments_to_no_watched_account_are_left_aside(harness: LocalHarness, chain: StellarChain) -> None:
-    cursor = chain.cursor_at(chain.head().height)
+    cursor = chain.reading.cursor_at(chain.reading.head().height)
     harness.fund(HOT_WALLET, "USDC", 5)
-    assert chain.scan(cursor, Watched(OTHER.public_key)).transfers == ()
+    assert chain.reading.scan(cursor, Watched(OTHER.public_key)).transfers == ()

@@ -133,7 +133,7 @@ def hot(network: str, coin: str = "USDC") -> int:
 
 def on_chain(network: str, address: str, coin: str = "USDC") -> int:
     """What an address holds on the chain."""
-    return registry.chain(SANDBOX, network).balance(address, registry.asset(SANDBOX, network, coin))
+    return registry.chain(SANDBOX, network).reading.balance(address, registry.asset(SANDBOX, network, coin))
 
 
 def wait_no_longer() -> None:

@@ -96,7 +96,7 @@ def test_a_fee_that_a_stranger_raised_is_found_as_our_transfer() -> None:
     assert the_transfer().transaction_hash == signing.hash_of(STELLAR, around_it)
     assert_coins_are_explained()
     assert findings() == {}
-    found = registry.chain(SANDBOX, STELLAR).find_transaction(ours.transaction_hash)
+    found = registry.chain(SANDBOX, STELLAR).reading.find_transaction(ours.transaction_hash)
     assert found is not None
     assert found.transaction_hash == the_transfer().transaction_hash
 

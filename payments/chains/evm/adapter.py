@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from config.money import Asset
 from payments.chains import recipients
-from payments.chains.errors import ChainUnavailable, NotSetUp, TokenChanged
+from payments.chains.errors import NotSetUp, TokenChanged
 from payments.chains.evm import addresses, links
 from payments.chains.evm.contract_accounts import ContractAccounts
 from payments.chains.evm.deposit_addresses.derivation import Derivations
@@ -23,18 +23,11 @@ from payments.chains.evm.sweep_contract import Roles, Sweeps
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import DepositAddress
 from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
-from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
 from payments.chains.protocol.transfers import (
-    FoundTransaction,
     Identity,
-    IncomingTransfer,
-    OutgoingTransfer,
     SentTransaction,
 )
 from payments.chains.readiness import Readiness
-
-BALANCES_PER_BATCH = 200
-"""Addresses in one JSON-RPC batch: few enough for public providers, which count each as a request."""
 
 # EIP-7702: the account of a person that lets a contract act for it is still the account of a person.
 _DELEGATION = bytes.fromhex("ef0100")
@@ -69,7 +62,7 @@ class EvmChain:
         self.profile = profile
         self.providers, self.factory = providers, derivations.present.factory
         self.derivations, self._owner, self._wallet = derivations, owner, wallet
-        self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
+        self.reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._cold_wallet, self._treasury = cold_wallet, cold_wallet if sweeps_to_cold and cold_wallet else wallet
         self._simulation = TransferSimulation(providers, wallet=wallet, treasury=self._treasury)
         self._sending = Sending(
@@ -91,10 +84,9 @@ class EvmChain:
             signer=signer,
             readiness=readiness,
         )
-
-        self.sweeps = Sweeps(derivations, self._sending, self._reading, self._simulation, self._set_up)
+        self.sweeps = Sweeps(derivations, self._sending, self.reading, self._simulation, self._set_up)
         expected = {"owner": owner, "operator": wallet, "treasury": self._treasury}
-        self.roles = Roles(providers, self._reading, derivations, expected)
+        self.roles = Roles(providers, self.reading, derivations, expected)
         self.signers = ContractAccounts(providers)
 
     # Addresses and links
@@ -115,23 +107,6 @@ class EvmChain:
 
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
         return to.address
-
-    # Money in
-
-    def head(self) -> Head:
-        return self.providers.head()
-
-    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
-        return self._reading.scan(cursor, watch)
-
-    def cursor_at(self, height: int) -> Cursor:
-        return self._reading.cursor_at(height)
-
-    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        return self._reading.find_transfers(transaction_hash)
-
-    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
-        return self._reading.find_transaction(transaction_hash)
 
     # Money out
 
@@ -188,50 +163,16 @@ class EvmChain:
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         return self._sending.status(transfer)
 
-    def outgoing(
-        self, address: str, *, first_height: int, last_height: int, signer: str = ""
-    ) -> tuple[OutgoingTransfer, ...]:
-        return self._reading.outgoing(address, first_height=first_height, last_height=last_height, signer=signer)
-
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
     ) -> tuple[SentTransaction, ...]:
-        self._reached(last_height)
+        self.reading.reached(last_height)
         return self._sending.sent_by(
             account, heights=range(first_height, last_height + 1), first_sequence=first_sequence, hashes=hashes
         )
 
-    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
-        height = self._reached(at_height)
-        held: dict[str, int] = {}
-        for start in range(0, len(addresses), BALANCES_PER_BATCH):
-            some = addresses[start : start + BALANCES_PER_BATCH]
-            answers = self.providers.agree(*(self._balance(address, asset, height) for address in some))
-            held |= {address: units for address, units in zip(some, answers, strict=True) if units}
-        return held
-
-    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        return self.providers.agree_on(self._balance(address, asset, self._reached(at_height)))
-
-    def _balance(self, address: str, asset: Asset, height: int) -> questions.Question[int]:
-        if asset == self.profile.native:
-            return questions.native_balance(address, height)
-        return questions.token_balance(asset.contract, address, height)
-
-    def _reached(self, height: int | None) -> int:
-        """This height, or that of the head; ChainUnavailable while the block at it is still to come."""
-        head = self.providers.head()
-        if height is not None and height > head.height:
-            raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
-        return head.height if height is None else height
-
     def costs(self) -> Costs:
         return self._sending.costs()
-
-    # Looking after it
-
-    def pace(self) -> float:
-        return self._reading.pace()
 
     # Setting up
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from payments.chains.errors import ChainUnavailable, FinalityViolation, RecordUnreadable
 from payments.chains.evm import abi, addresses
 from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.balances import Balances
 from payments.chains.evm.nodes.disagreement import has_moved
 from payments.chains.evm.nodes.providers import Provider, Providers
 from payments.chains.evm.nodes.questions import (
@@ -85,7 +86,7 @@ ROLE_EVENTS = {
 """The events of the factory that give a role to somebody, who is their last topic."""
 
 
-class Reading:
+class Reading(Balances):
     """What can be read of one network without knowing what it is for."""
 
     def __init__(
@@ -96,11 +97,14 @@ class Reading:
         pace: Pace | None = None,
         blocks_per_scan: int = BLOCKS_PER_SCAN,
     ) -> None:
-        self._network, self._block_seconds = profile.network, profile.block_seconds
+        super().__init__(profile, providers)
+        self._block_seconds = profile.block_seconds
         self._assets = {asset.contract: asset for asset in profile.assets.values()}
-        self._providers = providers
         self._pace = pace or Pace()
         self._blocks_per_scan = blocks_per_scan
+
+    def head(self) -> Head:
+        return self._providers.head()
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         """A block is left behind once it is final and has been read several times.
@@ -166,7 +170,7 @@ class Reading:
         return (newest.closed_at - self._header(newest.height - blocks).closed_at).total_seconds() / blocks
 
     def cursor_at(self, height: int) -> Cursor:
-        self._reached(height)
+        self.reached(height)
         return self._cursor(self._header(height))
 
     def receipt(self, transaction_hash: str) -> Receipt | None:
@@ -206,7 +210,7 @@ class Reading:
         def is_ours(moved: tuple[int, Log]) -> bool:
             return moved[1].sender == address and moved[1].contract in self._assets
 
-        self._reached(last_height)
+        self.reached(last_height)
         before = self._header(last_height)
         asked = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
         events = self._events(first_height, last_height, asked)
@@ -272,13 +276,6 @@ class Reading:
             "read_to": [],
             "found": [],
         }
-
-    def _reached(self, height: int) -> Head:
-        """Where the network is; ChainUnavailable while the block at this height is still to come."""
-        head = self._providers.head()
-        if height > head.height:
-            raise ChainUnavailable(f"{self._network} has not reached height {height} yet.")
-        return head
 
     def _arrivals(self, first: int, last: int, watch: WatchList) -> Events:
         """Transfers of something to watched addresses, of any token while the list is short enough to hand over.

@@ -6,7 +6,7 @@ may raise ChainUnavailable (try again later); FinalityViolation means stop and c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
 from config.money import Asset
@@ -15,16 +15,10 @@ from payments.chains.protocol.addresses import AddressDerivations, DepositAddres
 from payments.chains.protocol.operations import Operations, Preparations, Reserves
 from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.protocol.providers import ProviderPool
+from payments.chains.protocol.reading import Reading
 from payments.chains.protocol.roles import Roles
-from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
 from payments.chains.protocol.sweeps import Sweeps
-from payments.chains.protocol.transfers import (
-    FoundTransaction,
-    Identity,
-    IncomingTransfer,
-    OutgoingTransfer,
-    SentTransaction,
-)
+from payments.chains.protocol.transfers import Identity, SentTransaction
 from payments.chains.protocol.wallets import BuildsPayments, KnowsSigners
 
 
@@ -34,12 +28,13 @@ class Chain(Protocol):
 
     profile: NetworkProfile
 
-    # Capabilities that not every network has.
+    @property
+    def reading(self) -> Reading: ...
+
+    # Capabilities that not every network has: None where it lacks one.
 
     @property
-    def sweeps(self) -> Sweeps | None:
-        """None where deposits arrive at the account that payouts leave from."""
-        ...
+    def sweeps(self) -> Sweeps | None: ...
 
     @property
     def roles(self) -> Roles | None: ...
@@ -85,34 +80,6 @@ class Chain(Protocol):
 
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
         """What the QR code contains: only what no scanner can misread into paying somebody else."""
-        ...
-
-    # Money in.
-
-    def head(self) -> Head: ...
-
-    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
-        """Transfers to watched addresses since the cursor.
-
-        None starts at the present head, or earlier where an adapter can read everything there ever was.
-        The bounds are limited: call again at once while `caught_up` is False. FinalityViolation when the
-        block that the cursor took for final has another hash now.
-        """
-        ...
-
-    def cursor_at(self, height: int) -> Cursor:
-        """A cursor that takes this height for final, with the hash it has now: a scan from it begins just after."""
-        ...
-
-    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        """Every token transfer inside one on-chain transaction, to whomever; empty while it is in no block."""
-        ...
-
-    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
-        """All that is known of one on-chain transaction; None when nobody knows it.
-
-        Its transfers are those of `find_transfers`. That something waits, any one provider may say.
-        """
         ...
 
     # Money out.
@@ -187,29 +154,11 @@ class Chain(Protocol):
 
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus: ...
 
-    def outgoing(
-        self, address: str, *, first_height: int, last_height: int, signer: str = ""
-    ) -> tuple[OutgoingTransfer, ...]:
-        """Every transfer of a registered asset that left the address in these blocks, whoever had it sent.
-
-        `signer` is an account whose sequences are told as well, as the hot wallet's of what leaves deposit addresses.
-        Only networks with deposit addresses know one.
-        """
-        ...
-
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
     ) -> tuple[SentTransaction, ...]:
         """What an account sent in these blocks, in its order: those of these on-chain transactions that are its own,
         and each other one from this sequence on, as far as the network still tells where it is."""
-        ...
-
-    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
-        """As balance, of many addresses at once; those that hold none are left out."""
-        ...
-
-    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        """Base units of an asset or of the native coin held after the block at the head, or a past height."""
         ...
 
     def costs(self) -> Costs:
@@ -223,12 +172,6 @@ class Chain(Protocol):
 
         Asks the network until it has once said that all is well. ChainUnavailable while it does not answer.
         """
-        ...
-
-    def pace(self) -> float:
-        """Seconds between two blocks, as measured over the last thousand; 0 where blocks come when they are asked for.
-
-        Asks the network."""
         ...
 
 

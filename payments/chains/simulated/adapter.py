@@ -25,7 +25,7 @@ from payments.chains.protocol.payouts import (
     TransactionState,
     TransactionStatus,
 )
-from payments.chains.protocol.transfers import Identity
+from payments.chains.protocol.transfers import Identity, SentTransaction
 from payments.chains.simulated import actions, mempool, signing
 from payments.chains.simulated.blocks import Timetable, finalized_height, next_sequences
 from payments.chains.simulated.clock import answering, locked, refuse_in_outage
@@ -40,6 +40,7 @@ from payments.chains.simulated.models import (
 from payments.chains.simulated.networks import (
     channels,
     cold_wallet,
+    contracts,
     deposit_address,
     hot_wallet,
     own_accounts,
@@ -57,17 +58,22 @@ VALIDITY = timedelta(minutes=5)
 """How long a signed transfer stays good where transfers can expire."""
 
 
-class SimulatedChain(Reading):
+class SimulatedChain:
     """One simulated network: its addresses and links, and sending on it."""
 
     roles = derivations = operations = reserves = signers = wallet_payments = providers = None
 
     def __init__(self, profile: NetworkProfile, *, scan_transactions: int = SCAN_TRANSACTIONS) -> None:
-        super().__init__(profile, scan_transactions=scan_transactions)
+        self.profile = profile
+        self._network, self._assets = profile.network, contracts(profile.network)
+        self.reading = Reading(profile, scan_transactions=scan_transactions)
         self._is_evm = profile.family == "evm"
         self._own = own_accounts(profile.network)
-        self.preparations: Preparations | None = None if self._is_evm else self
-        self.sweeps = None if profile.shares_account else Sweeps(profile, self)
+        self.sweeps = None if profile.shares_account else Sweeps(profile, self.reading)
+
+    @property
+    def preparations(self) -> Preparations | None:
+        return None if self._is_evm else self
 
     # Addresses and links
 
@@ -159,7 +165,7 @@ class SimulatedChain(Reading):
             return None if is_contract else sender
         if identifier is not None:
             return sender if known.refuses in ("", "memo_required") else None
-        transfer = self._moved().filter(transaction__transaction_hash=identity[0], ordinal=identity[1]).first()
+        transfer = self.reading.moved().filter(transaction__transaction_hash=identity[0], ordinal=identity[1]).first()
         # A memo, or none, can be that of a shared account; a wallet that pays to a muxed address is somebody's own.
         is_own = transfer is not None and transfer.muxed_id and not transfer.transaction_memo
         return sender if is_own and not known.refuses else None
@@ -205,6 +211,27 @@ class SimulatedChain(Reading):
             raise ValueError(f"what replaces a transfer on {self._network} pays the same")
         return bumped
 
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        self.reading.reached(last_height)
+        sent = SimulatedTransaction.objects.filter(
+            Q(sequence__gte=first_sequence) | Q(transaction_hash__in=hashes, sequence__isnull=False),
+            network=self._network,
+            sender=account,
+            height__range=(first_height, last_height),
+        )
+        return tuple(
+            SentTransaction(
+                transaction_hash=each.transaction_hash,
+                sequence=each.sequence or 0,
+                height=each.block_height,
+                succeeded=each.status == SimulatedStatus.INCLUDED,
+                fee_units=int(each.fee_units),
+            )
+            for each in sent.order_by("sequence")
+        )
+
     def require_set_up(self, *, signing: bool = False) -> None:
         """There is nothing to set up here."""
 
@@ -246,11 +273,6 @@ class SimulatedChain(Reading):
             return Costs(payout)
         empty, one = sweep_work(0) * unit, sweep_work(1) * unit
         return Costs(payout, sweep=empty, first_time=one - empty, again=one - empty)
-
-    # Looking after it
-
-    def pace(self) -> float:
-        return self.profile.block_seconds
 
     def _movement(self, payout: PayoutInstruction) -> actions.Movement:
         return actions.movement(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from django.db.models import Q, QuerySet
@@ -16,7 +16,6 @@ from payments.chains.protocol.transfers import (
     IncomingTransfer,
     NonDeposit,
     OutgoingTransfer,
-    SentTransaction,
 )
 from payments.chains.readiness import require_fields
 from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height, holdings
@@ -39,7 +38,7 @@ _CANDIDATES_PER_QUESTION = 5_000
 
 
 class Reading:
-    """The half of a simulated network's adapter that only looks. Asking it anything first lets the clock catch up."""
+    """The part of a simulated network's adapter that reads. Reading anything first lets the clock catch up."""
 
     def __init__(self, profile: NetworkProfile, *, scan_transactions: int = SCAN_TRANSACTIONS) -> None:
         self.profile = profile
@@ -76,13 +75,13 @@ class Reading:
             )
 
     def cursor_at(self, height: int) -> Cursor:
-        row = self._reached(height)
+        row = self.reached(height)
         return {"final": height, "final_hash": Timetable(row, height, height).block_hash(height), "read_to": height}
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         row = answering(self._network)
         found = (
-            self._moved()
+            self.moved()
             .filter(transaction__in=self._known(transaction_hash))
             .select_related("transaction")
             .order_by("ordinal")
@@ -118,9 +117,9 @@ class Reading:
     def outgoing(
         self, address: str, *, first_height: int, last_height: int, signer: str = ""
     ) -> tuple[OutgoingTransfer, ...]:
-        self._reached(last_height)
+        self.reached(last_height)
         ours = {address, *(channels(self._network) if address == hot_wallet(self._network) else ())}
-        left = self._moved().filter(
+        left = self.moved().filter(
             source=address,
             contract__in=self._assets,
             transaction__height__range=(first_height, last_height),
@@ -142,29 +141,11 @@ class Reading:
             )
         )
 
-    def sent_by(
-        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
-    ) -> tuple[SentTransaction, ...]:
-        self._reached(last_height)
-        sent = SimulatedTransaction.objects.filter(
-            Q(sequence__gte=first_sequence) | Q(transaction_hash__in=hashes, sequence__isnull=False),
-            network=self._network,
-            sender=account,
-            height__range=(first_height, last_height),
-        )
-        return tuple(
-            SentTransaction(
-                transaction_hash=each.transaction_hash,
-                sequence=each.sequence or 0,
-                height=each.block_height,
-                succeeded=each.status == SimulatedStatus.INCLUDED,
-                fee_units=int(each.fee_units),
-            )
-            for each in sent.order_by("sequence")
-        )
+    def pace(self) -> float:
+        return self.profile.block_seconds
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
-        row = self._reached(at_height or 0)
+        row = self.reached(at_height or 0)
         height = row.height if at_height is None else at_height
         held = holdings(self._network, addresses, [asset.contract], at_height=height)
         return {address: units for (address, _), units in held.items() if units}
@@ -172,7 +153,7 @@ class Reading:
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
         return self.balances([address], asset, at_height=at_height).get(address, 0)
 
-    def _reached(self, height: int) -> SimulatedNetwork:
+    def reached(self, height: int) -> SimulatedNetwork:
         """The network as it is now; ChainUnavailable while the block at this height is still to come."""
         row = answering(self._network)
         if height > row.height:
@@ -203,14 +184,14 @@ class Reading:
         asked = known.filter(transaction_hash=text).first()
         return known.filter(versions_of(text if asked is None else asked.root))
 
-    def _moved(self) -> QuerySet[SimulatedTransfer]:
+    def moved(self) -> QuerySet[SimulatedTransfer]:
         """Every transfer of a token that took place, in whichever block."""
         return SimulatedTransfer.objects.filter(
             transaction__network=self._network, transaction__status=SimulatedStatus.INCLUDED, amount__gt=0
         ).exclude(contract=NATIVE)
 
     def _watched(self, first: int, last: int, blocks: Timetable, watch: WatchList) -> tuple[IncomingTransfer, ...]:
-        arrived = self._moved().filter(transaction__height__range=(first, last))
+        arrived = self.moved().filter(transaction__height__range=(first, last))
         # What is made for the hot wallet is the house's, and nobody's deposit.
         arrived = arrived.exclude(transaction__sender=mint(self._network), recipient=hot_wallet(self._network))
         # Asking which of the recipients are watched costs by the traffic, not by the length of the watch list.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,8 @@ from config.money import Asset
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import DepositAddress
 from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
-from payments.chains.protocol.scans import Cursor, Head, Scan, WatchList
 from payments.chains.protocol.transfers import (
-    FoundTransaction,
     Identity,
-    IncomingTransfer,
-    OutgoingTransfer,
     SentTransaction,
 )
 from payments.chains.readiness import Readiness
@@ -69,7 +65,7 @@ class StellarChain:
         self._channels = channels or Channels(horizons, wallet=wallet, count=1, keys=keys)
         passphrase: str = profile.metadata["network_passphrase"]
         self._passphrase_in_links = None if passphrase == links.PUBLIC_PASSPHRASE else passphrase
-        self._reading = Reading(
+        self.reading = Reading(
             profile,
             horizons,
             wallet=wallet,
@@ -78,7 +74,7 @@ class StellarChain:
             poll_seconds=poll_seconds,
         )
         self._accounts = Accounts(profile, horizons, wallet=wallet)
-        self.operations, self.reserves, self.signers = self._reading, self._accounts, self._accounts
+        self.operations, self.reserves, self.signers = self.reading, self._accounts, self._accounts
         self.wallet_payments, self.providers = Asking(profile, horizons), horizons
         self._set_up = SetUp(
             profile,
@@ -138,23 +134,6 @@ class StellarChain:
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
         return payment_uri
 
-    # Money in
-
-    def head(self) -> Head:
-        return self.horizons.head()
-
-    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
-        return self._reading.scan(cursor, watch)
-
-    def cursor_at(self, height: int) -> Cursor:
-        return self._reading.cursor_at(height)
-
-    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        return self._reading.find_transfers(transaction_hash)
-
-    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
-        return self._reading.find_transaction(transaction_hash)
-
     # Money out
 
     def payout_address(self) -> str:
@@ -195,7 +174,7 @@ class StellarChain:
 
     def pay_back_address(self, identity: Identity, sender: str) -> str | None:
         try:
-            paid = self._reading.payment(identity)
+            paid = self.reading.payment(identity)
         except LacksHistory:  # it does not come back by itself, so nobody knows
             return None
         return self._accounts.pay_back_address(paid, sender)
@@ -215,11 +194,6 @@ class StellarChain:
 
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         return self._sending.status(transfer)
-
-    def outgoing(
-        self, address: str, *, first_height: int, last_height: int, signer: str = ""
-    ) -> tuple[OutgoingTransfer, ...]:
-        return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
 
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
@@ -243,12 +217,6 @@ class StellarChain:
             if each.sequence >= first_sequence or each.hash in hashes
         )
 
-    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
-        return self._reading.balances(addresses, asset, at_height=at_height)
-
-    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        return self._reading.balance(address, asset, at_height=at_height)
-
     def costs(self) -> Costs:
         price = fees.price(self.horizons)
         locked = self._accounts.base_reserve() if self.profile.sets_aside else 0
@@ -258,6 +226,3 @@ class StellarChain:
 
     def require_set_up(self, *, signing: bool = False) -> None:
         self._set_up.require(signing=signing)
-
-    def pace(self) -> float:
-        return self._reading.pace()

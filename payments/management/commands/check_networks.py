@@ -37,7 +37,7 @@ class Command(BaseCommand):
                     continue
                 chain.require_set_up(signing=signing)
                 require_unchanged(env, chain)
-                head = chain.head()
+                head = chain.reading.head()
                 for provider in chain.providers.states() if chain.providers else ():
                     problems += [f"{network}: {provider.name} {message}" for message in provider.problems.values()]
                 self.stdout.write(f"{network}: head {head.height}, final {head.finalized_height}")

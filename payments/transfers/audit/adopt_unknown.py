@@ -91,13 +91,13 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
     StartUnknown when the ledger has none, and the network has too many blocks to be read from its first one.
     """
     chain = registry.chain(wallet.environment, wallet.network)
-    head = chain.head()
+    head = chain.reading.head()
     first = since_block
     if first is None:
         first = Transfer.objects.filter(wallet=wallet).aggregate(height=Max("height"))["height"]
     if first is None and head.finalized_height > BLOCKS_MAX:
         raise StartUnknown(param="since_block")
-    sent = chain.outgoing(wallet.address, first_height=first or 0, last_height=head.height)
+    sent = chain.reading.outgoing(wallet.address, first_height=first or 0, last_height=head.height)
     ours = signed_as({transfer.transaction_hash for transfer in sent})
     waiting: defaultdict[tuple[str, int, str, str], list[Payout]] = defaultdict(list)
     for payout in Payout.objects.filter(

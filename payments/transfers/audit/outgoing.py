@@ -74,7 +74,7 @@ class Comparison:
         last = self._snapshot.finalized_height
         for first in range(self._first_height(), last + 1, BLOCKS_AT_A_TIME):
             moves: defaultdict[str, Moves] = defaultdict(Counter)
-            window = self._snapshot.chain.outgoing(
+            window = self._snapshot.chain.reading.outgoing(
                 self._address, first_height=first, last_height=min(last, first + BLOCKS_AT_A_TIME - 1)
             )
             for left in window:
@@ -197,7 +197,7 @@ class Comparison:
     def _moved_by(self, transfer: Transfer) -> Moves:
         known, chain = transfer.transaction_hash, self._snapshot.chain
         operations = chain.operations if transfer.lines.exclude(claimable_balance="").exists() else None
-        found = [(each, False) for each in chain.find_transfers(known)]
+        found = [(each, False) for each in chain.reading.find_transfers(known)]
         found += [(each, True) for each in (operations.find_set_aside(known) if operations else ())]
         return Counter(
             Move(self._codes.get(each.contract, each.contract), each.amount, each.recipient, each.memo or "", set_aside)

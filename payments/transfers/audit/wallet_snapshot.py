@@ -115,11 +115,11 @@ def take_wallet_snapshot(environment: str, network: str) -> WalletSnapshot | Cha
     chain = registry.chain(environment, network)
     wallets = list(Wallet.objects.filter(environment=environment, network=network).order_by("pk"))
     try:
-        address, height = chain.payout_address(), chain.head().finalized_height
+        address, height = chain.payout_address(), chain.reading.head().finalized_height
         if address not in {wallet.address for wallet in wallets}:
             wallets.insert(0, Wallet(environment=environment, network=network, address=address))
         expected = {wallet.address: expected_sequences(wallet, chain) for wallet in wallets}
-        block_time = timedelta(seconds=min(chain.profile.block_seconds, chain.pace()))
+        block_time = timedelta(seconds=min(chain.profile.block_seconds, chain.reading.pace()))
         return WalletSnapshot(environment, network, chain, height, expected, block_time)
     except ChainError as error:
         return error

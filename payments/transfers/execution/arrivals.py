@@ -25,7 +25,7 @@ def arrived_by(chain: Chain, transfer: Transfer, transaction_hash: str) -> dict[
     """Base units that each payout's recipient got, by the key of the payout; NothingArrived when one got nothing."""
     lines = list(transfer.lines.select_related("payout").order_by("place"))
     arrived: dict[uuid.UUID, int] = {}
-    finders = [(False, chain.find_transfers)]
+    finders = [(False, chain.reading.find_transfers)]
     if chain.operations:
         finders.append((True, chain.operations.find_set_aside))
     for set_aside, find in finders:

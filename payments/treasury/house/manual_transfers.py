@@ -59,7 +59,7 @@ def find_sent(environment: str, network: str, transaction_hash: str, *, payout: 
 
     NotSentByHand has the reason there is nothing to book.
     """
-    seen = registry.chain(environment, network).find_transaction(transaction_hash.strip())
+    seen = registry.chain(environment, network).reading.find_transaction(transaction_hash.strip())
     if seen is None or seen.height is None:
         raise NotSentByHand(f"{network} has no such transaction in a block.", param="transaction_hash")
     transfer = next(iter(signed_as({seen.transaction_hash, transaction_hash.strip()}).values()), None)

@@ -201,7 +201,7 @@ def _on_their_way(snapshot: WalletSnapshot, height: int) -> Mapping[tuple[str, s
     )
     gone: defaultdict[tuple[str, str], int] = defaultdict(int)
     for transaction_hash in unbooked.values_list("transaction_hash", flat=True):
-        for move in snapshot.chain.find_transfers(transaction_hash):
+        for move in snapshot.chain.reading.find_transfers(transaction_hash):
             if move.height <= height and move.contract in codes:
                 gone[codes[move.contract], move.sender] += move.amount
     return gone
@@ -231,5 +231,5 @@ def _queried(snapshot: WalletSnapshot, some: Iterable[Holding], height: int) -> 
         by_asset[holding.asset].append(holding)
     for code, holdings in by_asset.items():
         addresses = [holding.address for holding in holdings]
-        held = snapshot.chain.balances(addresses, snapshot.chain.profile.assets[code], at_height=height)
+        held = snapshot.chain.reading.balances(addresses, snapshot.chain.profile.assets[code], at_height=height)
         yield from (replace(holding, on_chain=held.get(holding.address, 0)) for holding in holdings)

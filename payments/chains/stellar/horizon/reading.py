@@ -165,7 +165,9 @@ class Reading:
         arrived = filter(arrives, found.payments) if found else ()
         return next((each for each in arrived if each.ordinal == ordinal), None)
 
-    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
         if first_height > last_height:
             return ()
         self._reached(last_height)

@@ -64,7 +64,9 @@ def follow(wallet: ColdWallet, *, until: int | None = None) -> int:
     chain = registry.chain(wallet.environment, wallet.network)
     coins = {asset.contract: asset for asset in chain.profile.assets.values()}
     done = 0
-    for last, moves in cold.left(chain, wallet, until=chain.head().finalized_height if until is None else until):
+    for last, moves in cold.left(
+        chain, wallet, until=chain.reading.head().finalized_height if until is None else until
+    ):
         with transaction.atomic():
             locked = ColdWallet.objects.select_for_update().get(pk=wallet.pk)
             if locked.read_to >= last:
