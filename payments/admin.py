@@ -214,7 +214,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
 
 @admin.register(PayerReturn)
 class PayerReturnAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[PayerReturn]):
-    """What senders of money of no payment have asked back."""
+    """Returns of money of no payment, requested by their senders."""
 
     list_display = ("public_id", "status", "network", "asset", "shown_amount", "recipient", "created_at")
     list_filter = ("environment", "status", "network")

@@ -1,4 +1,4 @@
-"""What a payer may choose to pay with: one coin on one network."""
+"""A payer's choice: one coin on one network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Choice:
 
     @property
     def value(self) -> str:
-        """How a form names it."""
+        """The choice's value in a form."""
         return f"{self.network}:{self.coin}"
 
     @property

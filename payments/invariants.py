@@ -1,4 +1,4 @@
-"""What must always be true of payments, and between them and the ledger."""
+"""Invariants of payments, and between them and the ledger."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ from payments.states import (
 )
 
 PUT_OFF_MAX = timedelta(minutes=1)
-"""An assessment is asked for at once, or to tell of a change after so long."""
+"""An assessment is requested at once, or after so long for a deferred event."""
 
 UNPAID_FOR_GOOD = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
 
 
 class PaymentQuerySet(OwnedQuerySet["Payment"]):
     def with_window_ended(self, read_until: datetime) -> Self:
-        """Those an assessment would end: nothing came in time, or too little came and the grace is over as well."""
+        """Payments an assessment would end: nothing came in time, or too little came and the grace is over as well."""
         unpaid = Q(status=PaymentStatus.CREATED, expires_at__lt=read_until)
         short = Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
         return self.filter(unpaid | short)
@@ -49,17 +49,17 @@ class PaymentQuerySet(OwnedQuerySet["Payment"]):
         return self.select_related("payment_link").defer("qr_png").annotate(waits_for_decision=Exists(waiting))
 
     def using_their_link(self) -> Self:
-        """Those that take a use of their payment link: all but what ended without money."""
+        """Payments that take a use of their payment link: all but those that ended without money."""
         return self.exclude(status__in=UNPAID_FOR_GOOD)
 
     def paid_at(self, addresses: Collection[str], memos: Collection[str] | None = None) -> Self:
-        """Those that are paid at one of these addresses, or could be by another choice of their payer.
+        """Payments that are paid at one of these addresses, or could be by another choice of their payer.
 
         Without `memos` only for addresses that payments have to themselves.
         """
-        asked = {"address__in": addresses} | ({} if memos is None else {"memo__in": memos})
-        own = {f"deposit_{name}" if name == "address__in" else name: values for name, values in asked.items()}
-        offered = OfferedAddress.objects.filter(**asked).order_by().values("payment")
+        places = {"address__in": addresses} | ({} if memos is None else {"memo__in": memos})
+        own = {f"deposit_{name}" if name == "address__in" else name: values for name, values in places.items()}
+        offered = OfferedAddress.objects.filter(**places).order_by().values("payment")
         # A union, because PostgreSQL reads all payments for an "or" of two tables.
         return self.filter(pk__in=Payment.objects.filter(**own).order_by().values("pk").union(offered))
 
@@ -69,7 +69,7 @@ class PaymentQuerySet(OwnedQuerySet["Payment"]):
 
 
 class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
-    """What a merchant asked for, how it was quoted, and what has become of it."""
+    """A merchant's request, its quote, and its result."""
 
     public_ids: ClassVar = ids.PAYMENT
 
@@ -79,7 +79,7 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
     status = models.CharField(max_length=20, choices=PaymentStatus.choices, default=PaymentStatus.CREATED)
     version = models.PositiveIntegerField(default=1)
 
-    # What was asked for.
+    # The request.
     fiat_amount = models.BigIntegerField(help_text="In minor units of the currency.")
     currency = models.CharField(max_length=3)
     network = models.CharField(max_length=20)
@@ -194,7 +194,8 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
         return page_url(self.public_id)
 
     def wallet_on(self, network: str) -> str:
-        """Where its money on a network is settled to: for what came by another choice, a wallet that is there."""
+        """The wallet that its money on a network is settled to: for money by another choice, a wallet on that
+        network."""
         if network == self.network:
             return self.merchant_wallet
         family = NETWORKS[network].real.family
@@ -207,7 +208,7 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
         return alike.get(network) or (self.merchant_wallet if is_alike else next(iter(alike.values()), ""))
 
     def address_on(self, network: str) -> str:
-        """Where money for it is on a network, also when its payer has chosen one of another family since."""
+        """The address of its money on a network, also when its payer has chosen one of another family since."""
         family = NETWORKS[network].real.family
         if NETWORKS[self.network].real.family == family:
             return self.deposit_address
@@ -221,11 +222,11 @@ def page_url(public_id: str) -> str:
 
 
 PAYMENTS = Counted("payment", Payment)
-"""How `totalCount` counts them."""
+"""The counter behind `totalCount` of payments."""
 
 
 class OfferedAddress(models.Model):
-    """Where a payment can be paid whose payer may choose among networks of several families: its address in each.
+    """An address of a payment whose payer may choose among networks of several families: one in each.
 
     All are written with the payment and never changed, so that money is found whatever the payer chose before or since.
     """
@@ -246,14 +247,14 @@ class OfferedAddress(models.Model):
 
 class PayerContactQuerySet(models.QuerySet["PayerContact"]):
     def notify(self, payment_id: uuid.UUID) -> None:
-        """Have the payer told of what is changed in this database transaction, if he left an address: one statement."""
+        """Have the payer mailed about this database transaction's change, if there is an address: one statement."""
         self.filter(payment=payment_id).exclude(email="").update(due_at=timezone.now())
 
 
 class PayerContact(models.Model):
-    """Where the payer of a payment wants mails about it, which is shown to nobody.
+    """The payer's address for mails about a payment, which is shown to nobody.
 
-    Once the payer takes the address back it is empty; what was told is not told again.
+    Once the payer takes the address back it is empty; no mail is sent twice.
     """
 
     payment = models.OneToOneField(Payment, primary_key=True, on_delete=models.PROTECT, related_name="payer_contact")
@@ -374,7 +375,7 @@ class Deposit(models.Model):
 
     @property
     def is_swept(self) -> bool:
-        """Its coins are in the hot or the cold wallet, by the ledger."""
+        """True if its coins are in the hot or the cold wallet, by the ledger."""
         return self.sweep is not None and bool(self.sweep.moved)
 
 
@@ -416,7 +417,7 @@ class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
 
 class NamedTransaction(models.Model):
-    """A merchant says that money in suspense, of an on-chain transaction that it names, was sent for its payment."""
+    """A merchant's claim that money in suspense, of an on-chain transaction that it names, was sent for its payment."""
 
     discrepancy = models.ForeignKey(Discrepancy, on_delete=models.PROTECT, related_name="named_for")
     payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="named_transactions")

@@ -93,7 +93,7 @@ def qr_codes_of(payment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
 
 
 def amount_due(payment: Payment | ShownPayment, deposits: Iterable[Deposit]) -> int:
-    """What is left to be sent, in base units, of all that was seen; 0 once it cannot be paid any more."""
+    """Base units still to be sent, after all that was seen; 0 once it cannot be paid any more."""
     if payment.status not in AWAITING or payment.closed_at is not None:
         return 0
     own = (payment.network, payment.cryptocurrency)
@@ -108,9 +108,9 @@ def drawn(text: str) -> bytes:
     return qr.render_png(text)
 
 
-def asked_for(payment: Payment | ShownPayment, missing: int) -> tuple[str, bytes]:
-    """The link and the PNG of the code that ask for `missing` base units; the first ones once nothing is missing, and
-    where the network or the coin is not in use any more."""
+def payment_link_and_code(payment: Payment | ShownPayment, missing: int) -> tuple[str, bytes]:
+    """The link and the PNG of the code for `missing` base units; the first ones once nothing is missing, and where the
+    network or the coin is not in use any more."""
     environment, network = payment.environment, payment.network
     if 0 < missing < payment.due and network in registry.networks(environment):
         asset = registry.profile(environment, network).assets.get(payment.cryptocurrency)
@@ -141,7 +141,7 @@ def payment_record(
     """
     deposits = sorted(deposits, key=lambda deposit: deposit.id)
     public_id, due = ids.PAYMENT.encode(payment.id), amount_due(payment, deposits)
-    uri, png = asked_for(payment, due)
+    uri, png = payment_link_and_code(payment, due)
     return {
         "id": public_id,
         "object": "payment",
@@ -189,12 +189,12 @@ def payment_record(
 
 # The first ones of each payment, and the newest that waits for confirmations: it has the fewest.
 _DEPOSITS_SHOWN = """
-    SELECT deposit.* FROM unnest(%(payments)s::uuid[]) AS asked (id)
-    JOIN payments_payment AS payment ON payment.id = asked.id
+    SELECT deposit.* FROM unnest(%(payments)s::uuid[]) AS wanted (id)
+    JOIN payments_payment AS payment ON payment.id = wanted.id
     CROSS JOIN LATERAL (
-        (SELECT * FROM payments_deposit WHERE payment_id = asked.id ORDER BY id LIMIT %(most)s)
+        (SELECT * FROM payments_deposit WHERE payment_id = wanted.id ORDER BY id LIMIT %(most)s)
         UNION
-        (SELECT * FROM payments_deposit WHERE payment_id = asked.id AND payment.deposit_count > %(most)s
+        (SELECT * FROM payments_deposit WHERE payment_id = wanted.id AND payment.deposit_count > %(most)s
             AND status = 'seen' AND network = payment.network AND asset = payment.cryptocurrency
             ORDER BY height DESC, id DESC LIMIT 1)
     ) AS deposit
@@ -255,7 +255,7 @@ def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit
 
 
 def _json(value: Any) -> Any:
-    """What the database has written as text goes into the reply as it is."""
+    """Text written by the database, put into the reply as it is."""
     return orjson.Fragment(value) if isinstance(value, str) else value
 
 

@@ -66,16 +66,16 @@ from payments.treasury.wallet_balances import book_treasury, is_kept_in_ledger, 
 logger = structlog.get_logger(__name__)
 
 LOOK_AHEAD = 10_000
-"""How many next numbers are looked for; doubled as long as one of the later half was paid."""
+"""Number of next addresses to search; doubled as long as one of the later half was paid."""
 
 GIVEN_OUT_TOGETHER = 1_000
 """Payments that may have been in progress during the backup: it lacks them, though it has higher numbers."""
 
 SKIPPED_NUMBERS = 1_000_000
-"""How many numbers are skipped: far more than the payments that any backup can lack."""
+"""Number of skipped addresses: far more than the payments that any backup can lack."""
 
 CLOCK_MARGIN = timedelta(hours=1)
-"""How long before the time of the backup the reading of chains begins."""
+"""Margin before the time of the backup at which the reading of chains begins."""
 
 READING_SECONDS = 300.0
 
@@ -120,7 +120,7 @@ class LostPayout:
 
 @dataclass(slots=True)
 class Found:
-    """What a comparison with the chains has found. With `problems` the installation may not resume."""
+    """Findings of a comparison with the chains. With `problems` the installation may not resume."""
 
     deposits: list[LostDeposit] = field(default_factory=list)
     payouts: list[LostPayout] = field(default_factory=list)
@@ -129,7 +129,8 @@ class Found:
     without_coins: int = 0
     """On-chain transactions of ours that moved no coin: they failed, or set something up."""
     left: list[str] = field(default_factory=list)
-    """What brought coins of ours to our wallets and cannot be adopted: nobody may book them as the house's."""
+    """Transactions that brought coins of ours to our wallets and cannot be adopted: nobody may book them as the
+    house's."""
     frozen: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -258,7 +259,7 @@ def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
 
 
 class _NextAddresses:
-    """The addresses of the next numbers, in the form that a chain adapter asks for."""
+    """The addresses of the next numbers, in the form of a chain adapter's watch list."""
 
     def __init__(self, chain: Chain, numbers: Iterable[int]) -> None:
         self.numbers: dict[tuple[str, str], int] = {}
@@ -398,7 +399,7 @@ class _Adoption:
             services.catch_up(wallet, expected)
 
     def finish(self) -> None:
-        """Book what is left to be booked, and tell of what no wallet of ours has sent."""
+        """Book what is left to be booked, and report transactions that no wallet of ours has sent."""
         for transaction_hash in self._sweeps:
             line = f"{self._named}: {transaction_hash} brought coins to a wallet of ours that are not adopted"
             self._report(f"  {line}")

@@ -1,4 +1,4 @@
-"""Changes that people and their systems ask for: create a payment, choose for it, cancel it, end its window."""
+"""Changes on request of people and their systems: create a payment, choose for it, cancel it, end its window."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from webhooks.events.recording import build_event, wake_dispatcher
 
 DEFAULT_EXPIRES_IN = 1800
 LATE_GRACE = timedelta(hours=24)
-"""How long after the window a merchant who accepts late payments goes on accepting them."""
+"""Time after the window for which a merchant who accepts late payments goes on accepting them."""
 
 
 class PaymentNotCancellable(DomainError):
@@ -70,9 +70,9 @@ class ChoiceIsOver(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NewPayment:
-    """What a merchant asks for. `amount` is in the currency, `expires_in` in seconds.
+    """The request of a payment. `amount` is in the currency, `expires_in` in seconds.
 
-    Either `cryptocurrency`, `network` and `merchant_wallet` say what it is paid with, or its payer chooses a network of
+    Either `cryptocurrency`, `network` and `merchant_wallet` fix how it is paid, or its payer chooses a network of
     `wallets`, which names the merchant's wallet on each, and one of `coins`, of all when there are none.
     """
 
@@ -89,7 +89,7 @@ class NewPayment:
     metadata: dict[str, Any] = field(default_factory=dict)
     payment_link_id: uuid.UUID | None = None
     takes_late_money: bool = True
-    """Whether the merchant's choice to accept late money holds for it. Else late money waits for a decision."""
+    """True if the merchant's choice to accept late money holds for it. Else late money waits for a decision."""
 
 
 def create_payment(*, merchant: Merchant, environment: str, request: NewPayment) -> tuple[Payment, dict[str, Any]]:
@@ -149,8 +149,8 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
 def choose(payment: Payment, *, network: str, coin: str) -> Payment:
     """Let the payer of a payment that leaves it open pay with this coin on this network.
 
-    The same again changes nothing. The payment keeps its number and its window, and its rate in the coin that it asks
-    for already. Raises InvalidParameter for what it does not offer, ChoiceIsOver, and what `create_payment` raises.
+    The same again changes nothing. The payment keeps its number and its window, and its rate in the coin that it has
+    already. Raises InvalidParameter for what it does not offer, ChoiceIsOver, and what `create_payment` raises.
     """
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
@@ -160,7 +160,7 @@ def choose(payment: Payment, *, network: str, coin: str) -> Payment:
         is_same = (network, coin) == (payment.network, payment.cryptocurrency)
         if is_same and payment.chosen_at is not None:
             return payment
-        # A transfer that a reorganisation has undone may come again, for what was asked then.
+        # A transfer that a reorganisation has undone may come again, for the request of then.
         if payment.status != PaymentStatus.CREATED or payment.deposit_count or timezone.now() >= payment.expires_at:
             raise ChoiceIsOver
         here = terms_of(payment.merchant_id, payment.environment, [offer], number=payment.sequence)[network]
@@ -174,7 +174,7 @@ def choose(payment: Payment, *, network: str, coin: str) -> Payment:
 
 
 def _quoted_anew(payment: Payment, offer: Offer) -> Mapping[str, Any]:
-    """What the payment asks for by this offer. Its address is one that was stored before: others are not watched."""
+    """The payment's columns for this offer. Its address is one that was stored before: others are not watched."""
     amount = from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency])
     price = (
         Quote(payment.rate, payment.rate_source, payment.rate_quoted_at)
@@ -188,7 +188,7 @@ def _quoted_anew(payment: Payment, offer: Offer) -> Mapping[str, Any]:
 
 
 def _offered_addresses(payment: Payment, offers: Sequence[Offer]) -> list[OfferedAddress]:
-    """Where it can be paid by any of its offers: one address in each family of networks. None where that is one."""
+    """Addresses for any of its offers: one in each family of networks. None where that is one."""
     networks = {NETWORKS[offer.network].real.family: offer.network for offer in offers}
     places = {
         family: registry.chain(payment.environment, network).deposit_address(payment.sequence)
@@ -203,7 +203,7 @@ def _offered_addresses(payment: Payment, offers: Sequence[Offer]) -> list[Offere
 
 
 def _offers(environment: str, request: NewPayment) -> list[Offer]:
-    """What the payment can be paid with, each wallet checked as far as it can be without the database."""
+    """Offers of the payment, each wallet checked as far as it can be without the database."""
     if request.network:
         wallet = request.merchant_wallet
         return [_offer(environment, request.network, request.cryptocurrency, wallet, param="merchantWallet")]
@@ -221,7 +221,7 @@ def _offers(environment: str, request: NewPayment) -> list[Offer]:
 
 
 def wallet_param(network: str) -> str:
-    """What errors name for a wallet of several."""
+    """The name of one of several wallets in errors."""
     return f"merchantWallets.{network}"
 
 
@@ -323,7 +323,7 @@ def end_window(payment: Payment) -> Payment:
         grace = payment.closes_at - payment.expires_at
         payment.expires_at = min(payment.expires_at, timezone.now())
         payment.closes_at = payment.expires_at + grace
-        # The next assessment tells of it, with what follows from it.
+        # The next assessment records it, with what follows from it.
         payment.untold, payment.assess_at = [*payment.untold, catalogue.PAYMENT_UPDATED], timezone.now()
         payment.save(update_fields=["expires_at", "closes_at", "untold", "assess_at"])
         return payment
@@ -340,7 +340,7 @@ def _wallet(adapter: Chain, text: str, *, param: str) -> str:
 
 
 def _milliseconds(read_until: datetime | None) -> int | None:
-    """When a payment begins, where our clock cannot say: not before the newest block that has been read.
+    """The beginning of a payment, where our clock lags: not before the newest block that has been read.
 
     No block is of the future: a clock that is behind one would end the payer's time before it has begun.
     """

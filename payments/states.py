@@ -39,7 +39,7 @@ PAYMENT_MOVES = Transitions(
 
 
 class StatusReason(models.TextChoices):
-    """What was unusual about a payment, beside its status."""
+    """Unusual facts about a payment, beside its status."""
 
     UNDERPAID = "underpaid", _("Less than was due arrived")
     OVERPAID = "overpaid", _("More than was due arrived")
@@ -68,7 +68,7 @@ DEPOSIT_MOVES = Transitions(
 
 
 class DiscrepancyKind(models.TextChoices):
-    """Why money is in suspense; also the second half of its ledger account's kind, `suspense:<kind>`."""
+    """Reasons for money in suspense; also the second half of its ledger account's kind, `suspense:<kind>`."""
 
     LATE = "late", _("Arrived late")
     OVERPAID = "overpaid", _("More than was due")
@@ -101,7 +101,7 @@ DISCREPANCY_MOVES = Transitions(
 
 
 class ReturnStatus(models.TextChoices):
-    """What becomes of money of no payment that its sender has asked back."""
+    """Status of a return of money of no payment to its sender."""
 
     PROVEN = "proven", _("Waits for operators")
     PENDING = "pending", _("Reserved, or on its way")
@@ -122,7 +122,7 @@ RETURN_MOVES = Transitions(
 
 
 class UnsweptReason(models.TextChoices):
-    """Why a sweep left the coins of a deposit address where they are. Words that go after a colon."""
+    """Reasons a sweep left the coins of a deposit address where they are. Words that go after a colon."""
 
     EMPTY = "empty", _("the address does not hold them any more")
     PAUSED = "paused", _("the issuer has paused the coin for everybody")
@@ -137,7 +137,7 @@ OF_THE_WHOLE_COIN = (UnsweptReason.PAUSED, UnsweptReason.WALLET_REFUSED)
 
 
 class BalanceChangeKind(models.TextChoices):
-    """What changed what a merchant may have settled."""
+    """Kinds of changes of the amount that a merchant may have settled."""
 
     PAYMENT = "payment", _("Payment")
     REVERSAL = "reversal", _("Payment undone by a reorganisation")

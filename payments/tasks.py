@@ -126,7 +126,7 @@ def look_for_native_coin() -> None:
 
 @shared_task(name="payments.refresh_rates")
 def refresh_rates() -> None:
-    """Ask the rate sources."""
+    """Query the rate sources."""
     done = refresh()
     if done.failures or done.disputed:
         logger.warning("rates incomplete", failures=done.failures, disputed=["/".join(pair) for pair in done.disputed])
@@ -154,7 +154,7 @@ def index_payments() -> None:
 
 @shared_task(name="payments.write_exports")
 def write_exports() -> None:
-    """Write the files of exports that members asked for."""
+    """Write the files of exports that members requested."""
     exports.write_exports()
 
 
@@ -178,7 +178,8 @@ def purge_exports() -> None:
 
 @rows_of("payments.watch_networks")
 def _to_read() -> Iterable[QuerySet[Any]]:
-    """A real network is asked each time; of a simulated one its rows say whether it has something new."""
+    """Cursors to read: a real network is queried each time; the rows of a simulated one show whether it has something
+    new."""
     if not all(is_simulated(environment) for environment, _ in places_in_use()):
         return [ScanCursor.objects.all()]
     cursors = ScanCursor.objects.filter(environment=Environment.SANDBOX, network=OuterRef("network"))
@@ -194,7 +195,7 @@ def _to_read() -> Iterable[QuerySet[Any]]:
 
 @rows_of("payments.sweep")
 def _to_sweep() -> Iterable[QuerySet[Any]]:
-    """Deposits at addresses that are emptied, what operators ask for, and sweeps that are not booked."""
+    """Deposits at addresses that are emptied, sweeps on request, and sweeps that are not booked."""
     emptied = [name for name, network in NETWORKS.items() if not network.real.shares_account]
     not_swept = Deposit.objects.filter(status=DepositStatus.CREDITED, sweep__isnull=True, network__in=emptied)
     return [

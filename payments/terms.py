@@ -55,7 +55,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the database has to say about payments on one network, asked in one query for all of them."""
+    """The database's facts for payments on one network, read in one query for all of them."""
 
     network: str
     sequence: int
@@ -94,13 +94,13 @@ class Terms:
             raise WalletNotAllowed(param=param)
 
     def gives_out_addresses(self, environment: str) -> bool:
-        """Whether the address that this process computes is the one that everybody will look for."""
+        """True if the address that this process computes is the one that everybody will look for."""
         known = orjson.loads(self.derivations) if self.derivations else None
         return may_give_out(environment, registry.chain(environment, self.network), known, self.sequence)
 
     def _is_read(self, environment: str) -> bool:
-        """A network is read from where it stands when it is first asked: what is sent before that could be missed, but
-        for a simulated one, which is read from its beginning."""
+        """True if the network is read: one is read from where it stands at its first query, so that what is sent before
+        could be missed, but for a simulated one, which is read from its beginning."""
         if self.is_halted or self.polled_at is None:
             return not self.is_halted and registry.is_simulated(environment)
         return timezone.now() - self.polled_at <= NETWORK_SILENCE_MAX
@@ -131,14 +131,14 @@ def terms_of(
 ) -> dict[str, Terms]:
     """The terms of each network of these offers, for the payment of this number, or of the next."""
     wallets = {offer.network: offer.wallet for offer in offers}
-    asked: dict[str, Any] = {"merchant": merchant_id, "environment": str(environment), "number": number}
+    parameters: dict[str, Any] = {"merchant": merchant_id, "environment": str(environment), "number": number}
     for place, (network, wallet) in enumerate(wallets.items()):
         account, _ = account_of(registry.profile(environment, network), wallet)
-        asked |= {f"network_{place}": network, f"account_{place}": account}
+        parameters |= {f"network_{place}": network, f"account_{place}": account}
     # One after the other: joined with a list of accounts, all payments would be read where most share one address.
     places = " UNION ALL ".join(_OF_A_PLACE.format(n=place) for place in range(len(wallets)))
     with connection.cursor() as cursor:
-        cursor.execute(f"{_NUMBER} {places}", asked)
+        cursor.execute(f"{_NUMBER} {places}", parameters)
         return {row[0]: Terms(*row) for row in cursor.fetchall()}
 
 
@@ -166,7 +166,7 @@ QUOTED_COLUMNS: Collection[str] = tuple(QuotedColumns.__annotations__)
 
 
 def quoted(environment: str, offer: Offer, *, number: int, amount: Decimal, price: Quote) -> QuotedColumns:
-    """What a payment over an amount in its currency asks for by this offer at this price."""
+    """The columns of a payment over an amount in its currency by this offer at this price."""
     adapter = registry.chain(environment, offer.network)
     asset = registry.asset(environment, offer.network, offer.coin)
     due = due_at(amount, price.rate, asset.decimals)
@@ -193,6 +193,6 @@ def quoted(environment: str, offer: Offer, *, number: int, amount: Decimal, pric
 
 
 def due_at(amount: Decimal, rate: Decimal, decimals: int) -> int:
-    """What an amount in a currency comes to in a coin, in base units, rounded up to what payers are shown."""
+    """Worth of an amount in a coin, in base units, rounded up to what payers are shown."""
     with localcontext(prec=60, rounding=ROUND_CEILING):
         return to_units(round_up_to_shown(amount / rate), decimals)

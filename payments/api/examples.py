@@ -1,4 +1,4 @@
-"""What the API reference shows of payments."""
+"""Examples of payments for the API reference."""
 
 from __future__ import annotations
 

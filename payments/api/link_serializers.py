@@ -86,7 +86,7 @@ class NewPaymentLinkSerializer(StrictSerializer):
     metadata = MetadataField(default=dict, help_text="Given to each payment.")
 
     def to_request(self) -> NewLink:
-        """What the service takes, once the data is valid."""
+        """The request for the service, once the data is valid."""
         data = self.validated_data
         return NewLink(
             description=data["description"],
@@ -131,7 +131,7 @@ class PaymentLinkChangesSerializer(StrictSerializer):
     }
 
     def to_changes(self) -> LinkChanges:
-        """What the service takes, once the data is valid."""
+        """The changes for the service, once the data is valid."""
         return cast("LinkChanges", {self._COLUMNS[name]: value for name, value in self.validated_data.items()})
 
 

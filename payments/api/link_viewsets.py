@@ -50,7 +50,7 @@ class PaymentLinkViewSet(MerchantViewSet):
         return Response(LinkRecords().of_link(link), status=201)
 
     def before_transaction(self) -> Callable[[], None] | None:
-        """Wallets that nothing is known of yet are asked about before a link names them."""
+        """Query of the wallets that nothing is known of yet, before a link names them."""
         body = self.request.data
         wallets = body.get("merchantWallets") if self.action == "create" and isinstance(body, dict) else None
         unknown = [

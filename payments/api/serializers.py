@@ -53,7 +53,7 @@ class WalletsSerializer(StrictSerializer):
 
 
 FIXED = ("cryptocurrency", "network", "merchantWallet")
-"""What says how a payment is paid. Without all of it its payer chooses."""
+"""Fields that fix how a payment is paid. Without all of them its payer chooses."""
 
 
 class NewPaymentSerializer(StrictSerializer):
@@ -98,7 +98,7 @@ class NewPaymentSerializer(StrictSerializer):
     metadata = MetadataField(default=dict, help_text="Any JSON object of yours, up to 16 KiB; given back as sent.")
 
     def to_internal_value(self, data: Any) -> Any:
-        """Either all that says how it is paid, or what its payer chooses among."""
+        """Either all fields that fix how it is paid, or the choices of its payer."""
         if isinstance(data, Mapping) and any(data.get(name) is not None for name in FIXED):
             for name in FIXED:
                 self.fields[name].required = True
@@ -112,7 +112,7 @@ class NewPaymentSerializer(StrictSerializer):
         return super().to_internal_value(data)
 
     def to_request(self, own_wallets: Callable[[], Mapping[str, str]]) -> NewPayment:
-        """What the service takes, once the data is valid; `own_wallets` are named where it names none."""
+        """The request for the service, once the data is valid; `own_wallets` are named where it names none."""
         data = self.validated_data
         if "network" in data:
             wallets: Mapping[str, str] = {}

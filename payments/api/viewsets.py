@@ -86,27 +86,27 @@ class PaymentViewSet(MerchantViewSet):
     )
     def create(self, request: Request) -> Response:
         body = read_body(NewPaymentSerializer, request, environment=self.environment)
-        asked = body.to_request(partial(own_wallets, self.merchant, self.environment))
-        _, record = create_payment(merchant=self.merchant, environment=self.environment, request=asked)
+        new = body.to_request(partial(own_wallets, self.merchant, self.environment))
+        _, record = create_payment(merchant=self.merchant, environment=self.environment, request=new)
         return Response(record, status=201)
 
     def before_transaction(self) -> Callable[[], None] | None:
-        """A wallet that nothing is known of yet is asked about before its payment is created."""
+        """Query of a wallet that nothing is known of yet, before its payment is created."""
         body = self.request.data
         if self.action != "create" or not isinstance(body, dict):
             return None
         several = body.get("merchantWallets")
         named = [*several.items()] if isinstance(several, dict) else [(body.get("network"), body.get("merchantWallet"))]
-        asked = [(network, wallet) for network, wallet in named if isinstance(network, str) and isinstance(wallet, str)]
-        unknown = [each for each in asked if recipient_checks.needs_a_query(self.environment, *each)]
+        texts = [(network, wallet) for network, wallet in named if isinstance(network, str) and isinstance(wallet, str)]
+        unknown = [each for each in texts if recipient_checks.needs_a_query(self.environment, *each)]
         if not unknown:
             return None
 
-        def ask() -> None:
+        def query() -> None:
             for network, wallet in unknown:
                 recipient_checks.query_wallet(self.environment, network, wallet, merchant_id=self.merchant.pk)
 
-        return ask
+        return query
 
     @extend_schema(
         summary="Get a payment",

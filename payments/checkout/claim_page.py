@@ -33,7 +33,7 @@ PRIVATE_HEADERS = {
 @csrf_exempt  # it reads no cookie and changes nothing; in a frame of a shop there would be none
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
-    """Asks for a transaction hash, and shows below what became of it."""
+    """Show the form for a transaction hash, and below it the explanation."""
     payment = payment_of(payment_id, request)
     form = ClaimForm(request.POST or None, payment=payment)
     if request.method != "POST" or not form.is_valid():

@@ -1,4 +1,4 @@
-"""What a payer is shown of a claimed transaction: what became of it, and what to do."""
+"""The payer's view of a claimed transaction: its explanation, and what to do."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ _DECIDED: Mapping[str, Promise] = {
     DiscrepancyStatus.REFUNDED: _("{payee} has sent {amount} back to you, or it is on its way."),
 }
 
-_ASK_BACK = _("It is safe. To get it back, contact {payee} and give the reference below.")
-_ASK_FOR_HELP = _("Contact {payee} for help and give the reference below.")
+_GET_IT_BACK = _("It is safe. To get it back, contact {payee} and give the reference below.")
+_GET_HELP = _("Contact {payee} for help and give the reference below.")
 _SHOW_HASH = _("Send {payee} the hash of this transaction and the reference below: both are needed to find it.")
 _ELSEWHERE = _(
     "Compare the address in your wallet with the address of this payment. We cannot recover money sent to another "
@@ -168,12 +168,12 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
     ClaimCode.NO_LONGER_WATCHED: (
         _("It arrived long after this payment had ended"),
         _("It is safe and is being recorded now."),
-        _ASK_FOR_HELP,
+        _GET_HELP,
     ),
     ClaimCode.TOO_EARLY: (
         _("It was sent before this payment was created"),
         _("It does not count towards this payment. It is safe."),
-        _ASK_FOR_HELP,
+        _GET_HELP,
     ),
     ClaimCode.NETWORK_HALTED: (
         _("{network} is being checked"),
@@ -194,7 +194,7 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
         _("Your transfer is being confirmed"),
         _("It counts once it is final on {network}. There is nothing you need to do."),
     ),
-    ClaimCode.LATE: (_("{amount} arrived late"), _("It arrived after the time to pay had ended."), _ASK_BACK),
+    ClaimCode.LATE: (_("{amount} arrived late"), _("It arrived after the time to pay had ended."), _GET_IT_BACK),
     ClaimCode.UNDERPAID: (
         _("{missing} is still missing"),
         _("{amount} has arrived. The payment page shows whether there is still time to send the rest."),
@@ -207,17 +207,17 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
     ClaimCode.WRONG_NETWORK: (
         _("{amount} arrived on the wrong network"),
         _("You sent it on {network}, but this payment takes {asked}. It does not count."),
-        _ASK_BACK,
+        _GET_IT_BACK,
     ),
     ClaimCode.WRONG_TOKEN: (
         _("{amount} arrived, but it is the wrong coin"),
         _("This payment takes {asked}. It does not count."),
-        _ASK_BACK,
+        _GET_IT_BACK,
     ),
     ClaimCode.UNKNOWN_TOKEN: (
         _("You sent a coin that is not accepted here"),
         _("This payment takes {asked}. What you sent may carry the same name, but it is another coin."),
-        _ASK_FOR_HELP,
+        _GET_HELP,
     ),
     ClaimCode.NO_MEMO: (
         _("{amount} arrived without its memo"),
@@ -230,7 +230,7 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
             "Your wallet created a claimable balance, which does not arrive by itself. Take it back in your "
             "wallet, then pay with the address and memo of this payment."
         ),
-        _ASK_FOR_HELP,
+        _GET_HELP,
     ),
     ClaimCode.CLAWBACK: (
         _("This is not a payment"),
@@ -239,12 +239,12 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
     ClaimCode.ACCOUNT_MERGE: (
         _("Your account was merged into this one"),
         _("Only its native coins arrived. This payment takes {asked}, so they do not count."),
-        _ASK_FOR_HELP,
+        _GET_HELP,
     ),
     ClaimCode.NATIVE_COIN: (
         _("{amount} arrived, but it is the wrong coin"),
         _("This payment takes {asked}. It does not count."),
-        _ASK_FOR_HELP,
+        _GET_HELP,
     ),
     ClaimCode.ZERO_AMOUNT: (
         _("This transfer moved no money"),

@@ -55,7 +55,7 @@ class ClaimForm(LookMixin):
 
 
 class ContactForm(LookMixin):
-    """Where a payer wants mails about the payment."""
+    """The payer's address for mails about the payment."""
 
     email = forms.EmailField(
         label=_("E-mail address"),
@@ -74,7 +74,7 @@ class ContactForm(LookMixin):
 
 
 class LinkForm(LookMixin):
-    """What a payment link leaves to the payer: the amount, the coin and the network."""
+    """Choices of a payment link's payer: the amount, the coin and the network."""
 
     amount = PriceField(label=_("Amount"), error_messages={"required": _("Enter the amount that you want to pay.")})
     choice = forms.ChoiceField(
@@ -99,6 +99,6 @@ class LinkForm(LookMixin):
             self.fields["amount"].help_text = view.limits
 
     def clean_form_id(self) -> str:
-        """What tells this form from others, so that it makes one payment; a new one where it was left out."""
+        """One-time form id: a form submitted twice makes one payment. Generated if missing."""
         written: str = self.cleaned_data["form_id"]
         return written if re.fullmatch(r"[\w-]{8,40}", written) else secrets.token_urlsafe(12)

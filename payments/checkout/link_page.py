@@ -40,7 +40,7 @@ logger = structlog.get_logger(__name__)
 @csrf_exempt  # it reads no cookie: whoever knows the link may pay it. In a frame of a shop there would be none
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_link(request: HttpRequest, code: str) -> HttpResponse:
-    """Asks for what the link leaves open; a POST makes the payment, and only a POST does."""
+    """Show the choices that the link leaves open; a POST makes the payment, and only a POST does."""
     link = _link_of(code)
     use_language_of(link.merchant, request)
     instead_of = _to_be_exchanged(request, link)
@@ -136,7 +136,7 @@ def _closed(view: LinkView, instead_of: Payment | None) -> object:
 
 
 def _under_way_state(view: LinkView, payment: Payment) -> State:
-    """What a second tab is told of a link for one payment, whose coin was chosen in the first."""
+    """State in a second tab of a link for one payment, whose coin was chosen in the first."""
     chosen = f"{payment.network}:{payment.cryptocurrency}"
     words = next((choice.words for choice in view.choices if choice.value == chosen), payment.cryptocurrency)
     detail = _("It is waiting for %(coin)s. No second payment was created.") % {"coin": words}
@@ -145,9 +145,9 @@ def _under_way_state(view: LinkView, payment: Payment) -> State:
 
 def _to_be_exchanged(request: HttpRequest, link: PaymentLink) -> Payment | None:
     """The payment of this link that its payer wants to pay with another coin; None once it is over or money came."""
-    asked = request.POST.get("instead_of") or request.GET.get("instead_of") or ""
+    replaced = request.POST.get("instead_of") or request.GET.get("instead_of") or ""
     waiting = Payment.objects.filter(payment_link=link, status=PaymentStatus.CREATED, deposit_count=0)
-    key = ids.PAYMENT.decode(asked)
+    key = ids.PAYMENT.decode(replaced)
     return waiting.filter(pk=key).first() if key else None
 
 

@@ -1,4 +1,4 @@
-"""What a payer may see of a payment link, and the words for why it takes no payments."""
+"""A payer's view of a payment link, and the words for why it takes no payments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LinkView:
     choices: tuple[Choice, ...]
     time_to_pay: str
     closed: State | None
-    """Why no payment can be made of it now; None when one can."""
+    """The reason no payment can be made of it now; None when one can."""
 
 
 def view_link(link: PaymentLink, now: datetime) -> LinkView:
@@ -59,8 +59,8 @@ def _limits(link: PaymentLink) -> str:
 
 
 def closed_state(state: LinkState, payee: str) -> State | None:
-    """What a payer is told of a link that takes no payments."""
-    ask = _("Contact %(payee)s if you still want to pay. Do not send money to the address of an earlier payment.")
+    """Words for a payer about a link that takes no payments."""
+    remedy = _("Contact %(payee)s if you still want to pay. Do not send money to the address of an earlier payment.")
     match state:
         case LinkState.ACTIVE:
             return None
@@ -72,4 +72,4 @@ def closed_state(state: LinkState, payee: str) -> State | None:
             title, icon = _("This payment link has expired"), "clock"
         case LinkState.DISABLED:
             title, icon = _("This payment link is switched off"), "cross"
-    return State(title, ask % {"payee": payee}, "calm", icon)
+    return State(title, remedy % {"payee": payee}, "calm", icon)

@@ -1,4 +1,5 @@
-"""Where a payer leaves an address for mails about the payment, and takes it back. Public like the payment's page."""
+"""The page where a payer leaves an address for mails about the payment, and takes it back. Public like the payment's
+page."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from payments.models import Payment
 @csrf_exempt  # it reads no cookie: whoever has the page may leave an address, or take the one there back
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_mails(request: HttpRequest, payment_id: str) -> HttpResponse:
-    """Asks for an address, or offers to take back the one that is there; only a POST does either."""
+    """Show the form for an address, or for taking back the one that is there; only a POST does either."""
     payment = payment_of(payment_id, request)
     if request.method == "POST" and "stop" in request.POST:
         take_back(payment)

@@ -1,7 +1,7 @@
 """Mails to the payer who left an address: payment seen, paid with its receipt, refund on its way; each at most once.
 
 What changes a payment makes its `PayerContact` due, in the same database transaction; a task writes the mails from the
-payment as it is then, so a change that was rolled back is not told, and none waits for a mail.
+payment as it is then, so a change that was rolled back is not mailed, and none waits for a mail.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ refund_sent: Hook[[Payment], str] = Hook("refund_sent")
 """The amount of the newest refund of a payment that is on its way or there; empty where there is none."""
 
 
-class Told(StrEnum):
-    """What a mail tells of; also the name of its text."""
+class PayerMail(StrEnum):
+    """The subject of a mail; also the name of its text."""
 
     SEEN = "seen"
     PAID = "paid"
@@ -50,7 +50,7 @@ class Told(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MailOffer:
-    """What the page says of mails: whether an address is there, and never which."""
+    """State of mails on the page: whether an address is there, and never which."""
 
     is_left: bool
     form: ContactForm
@@ -67,7 +67,7 @@ def offer(payment: Payment, form: ContactForm | None = None) -> MailOffer | None
 def leave_address(payment: Payment, email: str) -> None:
     """Mail the payer there from now on, in the language of this request. While an address is there it stays."""
     with transaction.atomic():
-        Payment.objects.select_for_update(no_key=True).get(pk=payment.pk)  # a change of it is told before or after
+        Payment.objects.select_for_update(no_key=True).get(pk=payment.pk)  # a change of it is mailed before or after
         now = timezone.now()
         contact, _ = PayerContact.objects.select_for_update().get_or_create(payment_id=payment.pk)
         if not contact.email:
@@ -87,7 +87,7 @@ def take_back(payment: Payment) -> None:
 
 
 def due(now: datetime) -> QuerySet[PayerContact]:
-    """Those whose payment has changed since their mails were written."""
+    """Contacts whose payment has changed since their mails were written."""
     return PayerContact.objects.filter(has_come("due_at", now, longest=_WRITING_TAKES_AT_MOST))
 
 
@@ -122,15 +122,15 @@ def _mail(contact: PayerContact, now: datetime) -> int:
         held = PayerContact.objects.select_for_update().filter(pk=contact.pk, due_at=contact.due_at).first()
         if held is None:
             return 0
-        for told, text in texts.items():
+        for kind, text in texts.items():
             subject, _separator, body = text.partition("\n")
-            held.mails[told] = write_mail(to=held.email, subject=subject, text=f"{body.strip()}\n").pk
+            held.mails[kind] = write_mail(to=held.email, subject=subject, text=f"{body.strip()}\n").pk
         held.due_at = None
         held.save(update_fields=["mails", "due_at"])
     return len(texts)
 
 
-def _texts(contact: PayerContact, now: datetime) -> Iterator[tuple[Told, str]]:
+def _texts(contact: PayerContact, now: datetime) -> Iterator[tuple[PayerMail, str]]:
     """The mails that are still to be written, each with its subject as first line."""
     payment = contact.payment
     link = f"{settings.PUBLIC_URL}{reverse('checkout_mails', args=[payment.public_id])}"
@@ -140,16 +140,16 @@ def _texts(contact: PayerContact, now: datetime) -> Iterator[tuple[Told, str]]:
         "link": f"{payment.page_url}?{PARAMETER}={contact.language}",
         "stop_link": f"{link}?{PARAMETER}={contact.language}",
     }
-    for told in Told:
-        if told in contact.mails:
+    for kind in PayerMail:
+        if kind in contact.mails:
             continue
-        match told:
-            case Told.SEEN:
-                is_due = payment.status == PaymentStatus.PENDING and Told.PAID not in contact.mails
-            case Told.PAID:
+        match kind:
+            case PayerMail.SEEN:
+                is_due = payment.status == PaymentStatus.PENDING and PayerMail.PAID not in contact.mails
+            case PayerMail.PAID:
                 is_due = payment.completed_at is not None
-            case Told.REFUND:
+            case PayerMail.REFUND:
                 facts["refund"] = refund_sent(payment)
                 is_due = bool(facts["refund"])
         if is_due:
-            yield told, render_to_string(f"checkout/email/{told}.txt", facts).strip()
+            yield kind, render_to_string(f"checkout/email/{kind}.txt", facts).strip()

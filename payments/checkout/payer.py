@@ -1,4 +1,4 @@
-"""What a payer may see of a payment, and the words for each of its states."""
+"""A payer's view of a payment, and the words for each of its states."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, P
 Tone = Literal["accent", "good", "warn", "calm"]
 
 NETWORK_SILENCE = timedelta(seconds=15)
-"""How long a network may be unavailable before the page says so."""
+"""Time a network may be unavailable before the page reports it."""
 
 
 _ENDS = (".", "!", "?", "。", "！", "？", "؟")
-"""What ends a sentence in one of the languages."""
+"""Signs that end a sentence in one of the languages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class PayerView:
     """The merchant's support, with the reference in the subject of a mail; empty where it names none."""
     has_receipt: bool
     again_url: str
-    """Where another payment can be made in its place: while nothing was sent, and after it has ended unpaid."""
+    """Address for another payment in its place: while nothing was sent, and after it has ended unpaid."""
 
     @property
     def revision(self) -> str:
@@ -153,7 +153,7 @@ class PayerFacts:
 
     @property
     def finality_is_delayed(self) -> bool:
-        """Whether a deposit waits to become final while no block becomes final."""
+        """True if a deposit waits to become final while no block becomes final."""
         cursor = self.cursor
         if cursor is None or not self.payment.require_finalized:
             return False
@@ -163,7 +163,7 @@ class PayerFacts:
     def held(self, units: int) -> str:
         return wording.coins(units, self.payment.decimals, self.payment.cryptocurrency)
 
-    def asked(self, units: int) -> str:
+    def to_send(self, units: int) -> str:
         return wording.left_to_right(
             f"{wording.coins_to_send(units, self.payment.decimals)} {self.payment.cryptocurrency}"
         )
@@ -227,12 +227,12 @@ def _shown_metadata(payment: Payment) -> Mapping[str, str]:
 
 
 def purpose_of(payment: Payment) -> str:
-    """What its payment link is for, or the description of its metadata where the merchant shows that; else empty."""
+    """Purpose of its payment link, or the description of its metadata where the merchant shows that; else empty."""
     return payment.payment_link.description if payment.payment_link else _shown_metadata(payment).get("description", "")
 
 
 def items_of(payment: Payment) -> tuple[str, ...]:
-    """What is paid for, line by line, of the metadata; empty where the merchant does not show it."""
+    """Items paid for, line by line, of the metadata; empty where the merchant does not show it."""
     shown = _shown_metadata(payment)
     return tuple(shown[name] for n in range(1, MOST_ITEMS + 1) if (name := f"item_{n}") in shown)
 
@@ -245,7 +245,7 @@ POLL_SECONDS, OVER_POLL_SECONDS = 2, 15
 
 
 def _poll_seconds(payment: Payment) -> int:
-    """How often the page asks again: 0 when its payer has nothing left to wait for."""
+    """Seconds between polls of the page: 0 when its payer has nothing left to wait for."""
     if payment.status in _SETTLED:
         return 0
     over = payment.status == PaymentStatus.EXPIRED or payment.closed_at is not None
@@ -274,7 +274,7 @@ def _state(facts: PayerFacts) -> State:
             return _short(facts)
         case PaymentStatus.COMPLETED if payment.accepted and payment.received < payment.due:
             detail = gettext("{payee} accepted {held} instead of {due}. There is nothing left to pay.")
-            detail = detail.format(payee=payee, held=facts.held(payment.received), due=facts.asked(payment.due))
+            detail = detail.format(payee=payee, held=facts.held(payment.received), due=facts.to_send(payment.due))
             return State(gettext("Paid: the smaller amount was accepted"), detail, "good", "check")
         case PaymentStatus.COMPLETED:
             detail = gettext("{payee} has been notified. You can close this page.").format(payee=payee)
@@ -305,7 +305,7 @@ def _headline_and_notices(facts: PayerFacts) -> tuple[State, list[Notice]]:
         return state, notices
     astray = notices.pop()
     pay = gettext("To pay, send {due} on {network} to the address below.")
-    pay = pay.format(due=facts.asked(facts.missing), network=facts.network.name)
+    pay = pay.format(due=facts.to_send(facts.missing), network=facts.network.name)
     return State(astray.title, f"{astray.words} {pay}", "warn", "warning", waiting=True), notices
 
 
@@ -326,18 +326,18 @@ def _confirming(facts: PayerFacts) -> State:
     words = [gettext("Seen in block {block}."), then]
     if facts.missing:
         words.append(gettext("{missing} has not arrived yet."))
-    told = {
+    values = {
         "block": wording.whole(block),
         "confirmations": confirmations,
         "required": required,
         "left": wording.about(left),
-        "missing": facts.asked(facts.missing),
+        "missing": facts.to_send(facts.missing),
         "network": facts.network.name,
         "payee": payment.merchant.payee,
     }
     return State(
         gettext("Payment seen, network delay") if delayed else gettext("Payment seen, confirming"),
-        " ".join(words).format(**told),
+        " ".join(words).format(**values),
         "warn" if delayed else "accent",
         "clock" if delayed else "blocks",
         waiting=True,
@@ -371,13 +371,13 @@ _NETWORK_DELAY = _(
 def _short(facts: PayerFacts) -> State:
     payment, payee = facts.payment, facts.payment.merchant.payee
     came = gettext("{held} of {due} has arrived.")
-    came = came.format(held=facts.held(payment.received), due=facts.asked(payment.due))
+    came = came.format(held=facts.held(payment.received), due=facts.to_send(payment.due))
     if payment.closed_at is None and facts.in_time:
         detail = f"{came} {gettext('Send the rest to the same address before the time runs out.')}"
-        title = gettext("{missing} is still missing").format(missing=facts.asked(facts.missing))
+        title = gettext("{missing} is still missing").format(missing=facts.to_send(facts.missing))
         return State(title, detail, "warn", "warning", waiting=True)
-    ask = gettext("It is safe. Contact {payee}, who can accept it or send it back, and give the reference below.")
-    detail = f"{came} {ask.format(payee=payee)}"
+    remedy = gettext("It is safe. Contact {payee}, who can accept it or send it back, and give the reference below.")
+    detail = f"{came} {remedy.format(payee=payee)}"
     return State(gettext("Less than the full amount arrived in time"), detail, "warn", "warning")
 
 
@@ -399,13 +399,13 @@ def _notices(facts: PayerFacts) -> list[Notice]:
     for discrepancy in facts.discrepancies:
         if discrepancy.kind == DiscrepancyKind.UNDERPAID:
             continue  # the state shows it already
-        title, told = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
+        title, detail = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
         amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
-        notices.append(Notice(title.format(amount=amount), f"{told} {_ASK.format(payee=payee)}"))
+        notices.append(Notice(title.format(amount=amount), f"{detail} {_GET_IT_BACK.format(payee=payee)}"))
     return notices
 
 
-_ASK = _("It is safe. To get it back, contact {payee} and give the reference below.")
+_GET_IT_BACK = _("It is safe. To get it back, contact {payee} and give the reference below.")
 _ASTRAY = {
     DiscrepancyKind.LATE: (_("{amount} arrived late"), _("It arrived after the time to pay had ended.")),
     DiscrepancyKind.OVERPAID: (_("You sent {amount} too much"), _("The payment itself is complete.")),
@@ -433,7 +433,7 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
         *([(pgettext("what it pays for", "For"), purpose)] if (purpose := purpose_of(payment)) else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
-        (gettext("Amount due"), facts.asked(payment.due)),
+        (gettext("Amount due"), facts.to_send(payment.due)),
         (gettext("Rate"), wording.quote(payment.cryptocurrency, payment.rate, payment.currency)),
         (gettext("Network"), facts.network.name),
     ]
@@ -477,7 +477,7 @@ def _again_url(facts: PayerFacts) -> str:
 
 
 def _way_back(payment: Payment) -> tuple[str, str]:
-    """Where the payer goes from here, with the host to show: the redirect URL after success, else the shop itself.
+    """The payer's way back, with the host to show: the redirect URL after success, else the shop itself.
 
     Empty where the merchant named none, or one that is not of the web.
     """

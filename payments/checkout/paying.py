@@ -1,4 +1,4 @@
-"""What to send, and where: as text, as QR codes, as a link, and as a request to a wallet in the browser."""
+"""Amount and address to pay: as text, as QR codes, as a link, and as a request to a wallet in the browser."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from config.pages.qr import data_uri
 from payments.chains import registry
 from payments.chains.profiles import Family, NetworkProfile
 from payments.models import Payment
-from payments.records import asked_for, drawn
+from payments.records import drawn, payment_link_and_code
 
 
 @dataclass(frozen=True, slots=True)
 class WalletTransfer:
-    """The transfer that a wallet in the payer's browser is asked for.
+    """The transfer requested from a wallet in the payer's browser.
 
     `units` is text, because JavaScript numbers are exact only up to 2**53. `rpc_url` is set where the node is public;
     the operator's own stay private. `seen` are the on-chain transactions that were counted.
@@ -24,7 +24,7 @@ class WalletTransfer:
     family: Family
     chain_id: int | None
     passphrase: str
-    """What a network without chain ids is told apart by."""
+    """The identity of a network without chain ids."""
     network: str
     token: str
     recipient: str
@@ -36,7 +36,7 @@ class WalletTransfer:
 
 @dataclass(frozen=True, slots=True)
 class HowToPay:
-    """What to send, and where; only while the payment can be paid."""
+    """Amount and address to pay; only while the payment can be paid."""
 
     amount: str
     address: str
@@ -44,7 +44,7 @@ class HowToPay:
     muxed: str
     """Address and memo as one, for wallets with a single field; empty where there is no memo."""
     issuer: str
-    """Who issues the coin, on networks where anybody can issue one of the same name."""
+    """The issuer of the coin, on networks where anybody can issue one of the same name."""
     qr: str
     qr_has_amount: bool
     payment_uri: str
@@ -74,9 +74,10 @@ class HowToPay:
 
 
 def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen: Collection[str]) -> HowToPay:
-    """What is still to be sent for a payment that waits for money; `seen` are on-chain transactions by their hash."""
+    """Amount and address still to pay for a payment that waits for money; `seen` are on-chain transactions by their
+    hash."""
     asset = network.assets[payment.cryptocurrency]
-    uri, png = asked_for(payment, missing)
+    uri, png = payment_link_and_code(payment, missing)
     return HowToPay(
         amount=wording.coins_to_send(missing, payment.decimals),
         address=payment.deposit_address,

@@ -1,4 +1,4 @@
-"""How the payer's page will look: a page of the settings, around the real page with a payment that does not exist."""
+"""Preview of the payer's page: a page of the settings, around the real page with a payment that does not exist."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def edit_branding(request: MemberRequest) -> HttpResponse:
 @csp_replace({"frame-ancestors": [SELF]})
 @member_required
 def show_preview(request: MemberRequest) -> HttpResponse:
-    """The payer's page of a payment that does not exist, with the look that the query says."""
+    """The payer's page of a payment that does not exist, with the look in the query."""
     shown = ShownForm.shown(request.GET)
     saved = brand_of(request.merchant) or Branding(merchant=request.merchant)
     brand = Branding(merchant=request.merchant, version=saved.version)

@@ -30,14 +30,14 @@ class ScenarioNotPossible(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Something that can happen to a payment. `description` tells developers what to expect."""
+    """A scenario for a payment. `description` has the expected result for developers."""
 
     description: str | Promise
     act: Callable[[Payment], str]
     is_for_any: bool = False
-    """Whether it can also happen to a payment that has ended."""
+    """True if it can also happen to a payment that has ended."""
     needs_memo: bool | None = None
-    """Whether it happens on networks with memos alone, or without them alone; None: on any."""
+    """True if it happens on networks with memos alone, False without them alone; None: on any."""
 
 
 def simulate_payment(payment: Payment, scenario: str) -> str:
@@ -56,12 +56,12 @@ def simulate_payment(payment: Payment, scenario: str) -> str:
 
 
 def possible_scenarios(payment: Payment) -> dict[str, Scenario]:
-    """What can happen to a payment as it stands: to an ended one only money that comes again, late or sent wrongly."""
+    """Scenarios of a payment as it stands: for an ended one only money that comes again, late or sent wrongly."""
     return {name: known for name, known in SCENARIOS.items() if known.is_for_any or not _is_over(payment)}
 
 
 def offered_scenarios(payment: Payment) -> dict[str, Scenario]:
-    """Those of them that can happen on its network, for its page."""
+    """Scenarios among them that can happen on its network, for its page."""
     has_memo = bool(payment.memo)
     return {name: each for name, each in possible_scenarios(payment).items() if each.needs_memo in (None, has_memo)}
 
@@ -72,7 +72,7 @@ def _is_over(payment: Payment) -> bool:
 
 
 def _missing(payment: Payment) -> int:
-    """What is still to be paid; the full price when nothing is."""
+    """Amount still to be paid; the full price when nothing is."""
     seen = payment.deposits.filter(network=payment.network, asset=payment.cryptocurrency)
     paid = sum(int(deposit.amount) for deposit in seen.exclude(status=DepositStatus.ORPHANED))
     due = int(payment.due)
@@ -229,11 +229,11 @@ PAYER_SCENARIOS: Mapping[str, Promise] = MappingProxyType(
         "from_exchange": _("Pay from an exchange"),
     }
 )
-"""What a payer can do himself: offered on the payment's page. The others happen to a network, which many share."""
+"""Scenarios that a payer can play: offered on the payment's page. The others happen to a network, which many share."""
 
 
 def payer_scenarios(payment: Payment) -> dict[str, Promise]:
-    """What the page of a simulated payment offers, with the words of its button; empty for any other payment."""
+    """Scenarios on the page of a simulated payment, with the words of its button; empty for any other payment."""
     if payment.environment != Environment.SANDBOX or settings.SANDBOX_CHAIN != "simulated":
         return {}
     return {name: PAYER_SCENARIOS[name] for name in offered_scenarios(payment) if name in PAYER_SCENARIOS}

@@ -1,4 +1,4 @@
-"""How long payments on a network have taken lately, from the transfer that was seen to the payment that counts."""
+"""Usual wait of payments on a network lately, from the transfer that was seen to the payment that counts."""
 
 from __future__ import annotations
 

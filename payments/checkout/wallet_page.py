@@ -1,6 +1,6 @@
-"""What a wallet of the payer's browser is asked to sign, where wallets neither build nor send, and what it has signed.
+"""Request of a signature from a wallet in the payer's browser, where wallets neither build nor send, and its result.
 
-For anybody who has the page. Nothing here is believed: what was paid, the watcher says.
+For anybody who has the page. Nothing here is believed: the watcher reports what was paid.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_BYTES = 4_000
 @csrf_exempt  # it reads no cookie, and whoever sends it elsewhere gets nothing that the page would not give
 @require_POST
 def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
-    """The payment of this account, for its wallet to sign: `account` and `units`, what the page says is missing."""
+    """The payment of this account, for its wallet to sign: `account` and `units`, the missing amount on the page."""
     payment = payment_of(payment_id, request)
     payments = _payments_of(payment)
     if (refused := _count(request, payment)) is not None:
@@ -52,7 +52,7 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
     to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
     asset = registry.asset(payment.environment, payment.network, payment.cryptocurrency)
     try:
-        asked = payments.payment_to_sign(
+        to_sign = payments.payment_to_sign(
             request.POST.get("account", ""), to=to, asset=asset, amount=int(how.wallet.units)
         )
     except PayerRefused as error:
@@ -60,15 +60,15 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
     except ChainUnavailable as error:
         logger.warning("wallet could not be asked", payment=payment.public_id, error=str(error))
         return _refusal(503, _("We cannot reach the network right now. Nothing was sent. Try again in a minute."))
-    envelope = base64.b64encode(asked.raw).decode()
-    token = signing.dumps([payment.public_id, envelope, asked.transaction_hash], salt=_SALT)
+    envelope = base64.b64encode(to_sign.raw).decode()
+    token = signing.dumps([payment.public_id, envelope, to_sign.transaction_hash], salt=_SALT)
     return _reply({"envelope": envelope, "token": token})
 
 
 @csrf_exempt
 @require_POST
 def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
-    """Hand what a wallet has signed to the network: `token` of what it was asked, `envelope` as it is signed.
+    """Hand what a wallet has signed to the network: `token` of its request, `envelope` as it is signed.
 
     `isKnown` is False when the network did not answer: it may have arrived all the same.
     """
@@ -76,20 +76,20 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
     payments = _payments_of(payment)
     if (refused := _count(request, payment)) is not None:
         return refused
-    asked = _asked(payment, request.POST.get("token", ""))
+    to_sign = _to_sign(payment, request.POST.get("token", ""))
     text = request.POST.get("envelope", "")
-    if asked is None or len(text) > MOST_BYTES:
+    if to_sign is None or len(text) > MOST_BYTES:
         return _refusal(400, _("That took too long. Nothing was sent. Try again."))
     try:
-        payments.hand_in(asked, base64.b64decode(text, validate=True))
+        payments.hand_in(to_sign, base64.b64decode(text, validate=True))
     except (ValueError, binascii.Error):
         return _refusal(400, _("Your wallet signed something different. Nothing was sent."))
     except TransferRefused as error:
         return _refusal(400, f"{error} {_('Nothing was sent.')}")
     except ChainUnavailable as error:
         logger.warning("signed payment not handed in", payment=payment.public_id, error=str(error))
-        return _reply({"hash": asked.transaction_hash, "isKnown": False})
-    return _reply({"hash": asked.transaction_hash, "isKnown": True})
+        return _reply({"hash": to_sign.transaction_hash, "isKnown": False})
+    return _reply({"hash": to_sign.transaction_hash, "isKnown": True})
 
 
 def _payments_of(payment: Payment) -> BuildsPayments:
@@ -102,12 +102,12 @@ def _payments_of(payment: Payment) -> BuildsPayments:
     return chain.wallet_payments
 
 
-def _asked(payment: Payment, token: str) -> PaymentToSign | None:
+def _to_sign(payment: Payment, token: str) -> PaymentToSign | None:
     try:
-        said = signing.loads(token, salt=_SALT, max_age=_SECONDS_TO_SIGN)
+        content = signing.loads(token, salt=_SALT, max_age=_SECONDS_TO_SIGN)
     except signing.BadSignature:
         return None
-    match said:
+    match content:
         case [payment.public_id, str(envelope), str(transaction_hash)]:
             return PaymentToSign(base64.b64decode(envelope), transaction_hash)
     return None

@@ -25,7 +25,7 @@ _KINDS_OF_MERCHANTS = [
 
 
 class NameTransactionForm(LookMixin):
-    """The on-chain transaction that a merchant says a payment was paid by."""
+    """The on-chain transaction that a merchant names for a payment."""
 
     hash = forms.CharField(
         label=gettext_lazy("Transaction hash"),
@@ -59,15 +59,15 @@ class PaymentFilterForm(FilterForm):
         cast("forms.ChoiceField", self.fields["network"]).choices = [("", gettext_lazy("Any network")), *networks]
 
     def clean(self) -> dict[str, Any]:
-        asked = super().clean()
-        least, most = asked.get("least"), asked.get("most")
+        filters = super().clean()
+        least, most = filters.get("least"), filters.get("most")
         if least is not None and most is not None and most < least:
             self.add_error("most", ValidationError(_("This is less than the smallest amount. Enter at least as much.")))
-        return asked
+        return filters
 
     @property
-    def asked(self) -> PaymentFilter:
-        """What was asked for, of a valid form."""
+    def filters(self) -> PaymentFilter:
+        """The filter of a valid form."""
         return PaymentFilter(**self.cleaned_data)
 
     @property
@@ -92,7 +92,7 @@ class ViewNameForm(LookMixin):
 
 
 class DecisionFilterForm(LookMixin):
-    """Which kind of decisions the page shows."""
+    """Kind of decisions on the page."""
 
     kind = forms.ChoiceField(
         required=False,
@@ -113,7 +113,7 @@ class ShownForm(LookMixin):
 
 
 class AcceptForm(ShownForm):
-    """Why a merchant takes money that it had not asked for in this way."""
+    """Reason for taking money that differs from its request."""
 
     reason = forms.CharField(
         label=gettext_lazy("Why you accept it"),

@@ -47,7 +47,7 @@ class PaymentsOfLinkForm(FilterForm):
 
 
 class DetailsForm(LookMixin):
-    """What both forms ask: what is paid for, and what becomes of its payer and its data."""
+    """Common fields of both forms: the purpose, and the payer's redirect and data."""
 
     description = forms.CharField(
         label=_("What it is for"),
@@ -150,7 +150,7 @@ class PriceForm(DetailsForm):
 
     @property
     def more_is_open(self) -> bool:
-        """Whether what is folded lacks something: no wallet is in use yet, or a field there was refused."""
+        """True if the folded part lacks something: no wallet is in use yet, or a field there was refused."""
         return not any(self._known.values()) or bool(self.errors.keys() - {"description", "amount", "currency"})
 
     def clean(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class PriceForm(DetailsForm):
 
 
 class TakePaymentForm(PriceForm):
-    """One payment, asked for here and now."""
+    """One payment, requested here and now."""
 
     field_order = ("description", "amount", "currency", "coin", "network")
 
@@ -222,12 +222,12 @@ class LinkForm(PriceForm):
         return [] if data["network"] else [name for each, name in self.networks.items() if each not in data["wallets"]]
 
     def to_request(self) -> NewLink:
-        """What the service takes, once the data is valid."""
+        """The request for the service, once the data is valid."""
         return new_link(self.cleaned_data)
 
 
 class LinkChangesForm(DetailsForm):
-    """What can be changed of a link that is in use."""
+    """Changes of a link that is in use."""
 
     max_uses = LinkForm.base_fields["max_uses"]
     expires_on = LinkForm.base_fields["expires_on"]
@@ -254,7 +254,7 @@ class LinkChangesForm(DetailsForm):
     field_of_param = PriceForm.field_of_param
 
     def to_changes(self) -> LinkChanges:
-        """What the service takes, once the data is valid: what the form asked for."""
+        """The changes for the service, once the data is valid."""
         data = dict(self.cleaned_data)
         expires_on = data.pop("expires_on")
         if expires_on != (self._link.expires_at and self._link.expires_at.date()):
@@ -263,7 +263,7 @@ class LinkChangesForm(DetailsForm):
 
 
 def new_link(data: Mapping[str, Any], *, max_uses: int | None = None) -> NewLink:
-    """The link that a form asks for."""
+    """The request of a link from a form's data."""
     return NewLink(
         description=data["description"],
         currency=data["currency"],

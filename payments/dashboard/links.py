@@ -1,4 +1,4 @@
-"""The merchant's pages with which money is asked for: take a payment, and payment links."""
+"""The merchant's pages for requests of money: take a payment, and payment links."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LINK_FIELDS = (
     "redirect_url",
     "metadata",
 )
-"""What the audit log keeps of a link; amounts are in minor units."""
+"""Fields of a link in the audit log; amounts are in minor units."""
 
 LINK_COLUMNS = (
     {"label": gettext_lazy("For")},
@@ -122,8 +122,8 @@ def _form_options(request: MemberRequest) -> dict[str, Any]:
     }
 
 
-def _ask_about_wallets(form_of: type[PriceForm], request: MemberRequest) -> None:
-    """Asks the networks about wallets that nothing is known of yet."""
+def _query_wallets(form_of: type[PriceForm], request: MemberRequest) -> None:
+    """Query the networks about wallets that nothing is known of yet."""
     form = form_of(request.POST, **_form_options(request))
     if form.is_valid():
         for network, wallet in form.cleaned_data["wallets"].items():
@@ -132,9 +132,9 @@ def _ask_about_wallets(form_of: type[PriceForm], request: MemberRequest) -> None
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.TAKE_PAYMENT, before_transaction=partial(_ask_about_wallets, TakePaymentForm))
+@member_required(action=Action.TAKE_PAYMENT, before_transaction=partial(_query_wallets, TakePaymentForm))
 def take_payment(request: MemberRequest) -> HttpResponse:
-    """Asks for one payment. Where coin or network are left to the payer, it becomes a link for one payment."""
+    """Make one payment. Where coin or network are left to the payer, it becomes a link for one payment."""
     form = TakePaymentForm(request.POST or None, **_form_options(request))
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -197,7 +197,7 @@ def list_links(request: MemberRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.MAKE_LINK, before_transaction=partial(_ask_about_wallets, LinkForm))
+@member_required(action=Action.MAKE_LINK, before_transaction=partial(_query_wallets, LinkForm))
 def make_link(request: MemberRequest) -> HttpResponse:
     form = LinkForm(request.POST or None, **_form_options(request))
     if request.method == "POST" and form.is_valid():
@@ -335,7 +335,7 @@ def _wallet_words(link: PaymentLink, network: str) -> str:
 def _create_payment(request: MemberRequest, form: PriceForm) -> Payment:
     data = form.cleaned_data
     [(network, wallet)] = data["wallets"].items()
-    asked = NewPayment(
+    new = NewPayment(
         amount=data["amount"],
         currency=data["currency"],
         cryptocurrency=data["coin"],
@@ -350,17 +350,17 @@ def _create_payment(request: MemberRequest, form: PriceForm) -> Payment:
         },
     )
     with transaction.atomic():
-        payment, _record = create_payment(merchant=request.merchant, environment=request.environment, request=asked)
+        payment, _record = create_payment(merchant=request.merchant, environment=request.environment, request=new)
     return payment
 
 
 def _create_link(request: MemberRequest, form: PriceForm, *, max_uses: int | None = None) -> PaymentLink:
-    asked = new_link(form.cleaned_data, max_uses=max_uses)
-    return create_link(merchant=request.merchant, environment=request.environment, request=asked)
+    new = new_link(form.cleaned_data, max_uses=max_uses)
+    return create_link(merchant=request.merchant, environment=request.environment, request=new)
 
 
 def _made(form: LookMixin, make: Callable[[], Made]) -> Made | None:
-    """What a service made; None when it refused, which the form then says."""
+    """Result of a service; None when it refused, with the reason in the form."""
     try:
         return make()
     except DomainError as refusal:

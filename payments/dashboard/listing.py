@@ -52,34 +52,34 @@ def list_payments(request: MemberRequest) -> HttpResponse:
         "rows": [],
     }
     if form.is_valid():
-        asked = form.asked
-        if (found := _named(request, asked)) is not None:
+        filters = form.filters
+        if (found := _named(request, filters)) is not None:
             return redirect("dashboard_payment", found.public_id)
-        context |= _page(request, form, asked)
-        context |= {"asked": asked.as_json(), "query": urlencode(asked.as_json())}
+        context |= _page(request, form, filters)
+        context |= {"asked": filters.as_json(), "query": urlencode(filters.as_json())}
     context["views"] = _views(request, str(context.get("query", "")))
     return render(request, "dashboard/payments/list.html", context)
 
 
-def _named(request: MemberRequest, asked: PaymentFilter) -> Payment | None:
-    """The one payment that was asked for by its id, address, memo or hash, and by nothing else."""
-    if not asked.q or asked != PaymentFilter(q=asked.q) or "before" in request.GET:
+def _named(request: MemberRequest, filters: PaymentFilter) -> Payment | None:
+    """The one payment that was searched for by its id, address, memo or hash, and by nothing else."""
+    if not filters.q or filters != PaymentFilter(q=filters.q) or "before" in request.GET:
         return None
-    return find_payment(request.merchant, request.environment, asked.q)
+    return find_payment(request.merchant, request.environment, filters.q)
 
 
-def _page(request: MemberRequest, form: PaymentFilterForm, asked: PaymentFilter) -> dict[str, object]:
+def _page(request: MemberRequest, form: PaymentFilterForm, filters: PaymentFilter) -> dict[str, object]:
     own = Payment.objects.of(request.merchant, request.environment).for_lists()
     return list_context(
         request,
         form,
-        own.filter(asked.condition()),
+        own.filter(filters.condition()),
         kind=ids.PAYMENT,
         view="dashboard_payments",
         row=PaymentRow,
-        counted=PAYMENTS if asked.is_counted else None,
+        counted=PAYMENTS if filters.is_counted else None,
         api=ApiList("payments", BY_STATUS_AND_DAY),
-        search=partial(_search, request, asked.q) if asked.q else None,
+        search=partial(_search, request, filters.q) if filters.q else None,
     )
 
 
@@ -140,14 +140,14 @@ def save(request: MemberRequest) -> HttpResponse:
         messages.error(request, _("The view was not saved. It needs a name and valid filters."))
         request.action.refused()
         return redirect(SECTION)
-    asked = form.asked
+    filters = form.filters
     try:
         saved = save_view(
             merchant=request.merchant,
             environment=request.environment,
             user=request.user,
             name=name.cleaned_data["name"],
-            asked=asked,
+            filters=filters,
         )
     except DomainError as refusal:
         messages.error(request, refusal.message)
@@ -155,7 +155,7 @@ def save(request: MemberRequest) -> HttpResponse:
     else:
         request.action.done(saved, after=fields_of(saved, "name", "filters"))
         messages.success(request, _("“%(name)s” is saved.") % name.cleaned_data)
-    return redirect(_list_address(asked))
+    return redirect(_list_address(filters))
 
 
 @never_cache
@@ -175,8 +175,8 @@ def forget(request: MemberRequest) -> HttpResponse:
     return redirect(SECTION)
 
 
-def _list_address(asked: PaymentFilter) -> str:
-    query = urlencode(asked.as_json())
+def _list_address(filters: PaymentFilter) -> str:
+    query = urlencode(filters.as_json())
     return f"{reverse(SECTION)}?{query}" if query else reverse(SECTION)
 
 
@@ -187,42 +187,42 @@ def _list_address(asked: PaymentFilter) -> str:
 @require_POST
 @member_required(action=Action.EXPORT_PAYMENTS)
 def export(request: MemberRequest) -> HttpResponse:
-    """Ask for the list as a file, with its filters; its page tells when it is ready."""
+    """Request the list as a file, with its filters; its page shows when it is ready."""
     form = PaymentFilterForm(request.POST, environment=request.environment)
     if not form.is_valid():
         messages.error(request, _("Some filters are not valid. Correct them, then export."))
         request.action.refused()
         return redirect(SECTION)
     try:
-        asked_for = request_export(
+        requested = request_export(
             merchant=request.merchant,
             environment=request.environment,
             requested_by=request.user,
-            asked=form.asked,
+            filters=form.filters,
         )
     except DomainError as refusal:
         messages.error(request, refusal.message)
         request.action.refused()
-        return redirect(_list_address(form.asked))
-    request.action.done(asked_for, after=fields_of(asked_for, "filters"))
-    return redirect("dashboard_export", asked_for.public_id)
+        return redirect(_list_address(form.filters))
+    request.action.done(requested, after=fields_of(requested, "filters"))
+    return redirect("dashboard_export", requested.public_id)
 
 
 @never_cache
 @require_safe
 @member_required
 def show_export(request: MemberRequest, export_id: str) -> HttpResponse:
-    """How far the file is, asked again every few seconds while it is being written."""
-    asked_for = _own_export(request, export_id)
-    expected = asked_for.rows_expected
+    """Progress of the file, reloaded every few seconds while it is being written."""
+    requested = _own_export(request, export_id)
+    expected = requested.rows_expected
     context = {
         "section": SECTION,
-        "export": asked_for,
-        "is_running": asked_for.status in (ExportStatus.WAITING, ExportStatus.WRITING),
-        "is_ready": asked_for.status == ExportStatus.READY,
-        "written": whole(asked_for.rows_written),
+        "export": requested,
+        "is_running": requested.status in (ExportStatus.WAITING, ExportStatus.WRITING),
+        "is_ready": requested.status == ExportStatus.READY,
+        "written": whole(requested.rows_written),
         "expected": "" if expected is None else whole(expected),
-        "list_address": _list_address(PaymentFilter.from_json(asked_for.filters)),
+        "list_address": _list_address(PaymentFilter.from_json(requested.filters)),
     }
     return render(request, "dashboard/payments/export.html", context)
 
@@ -231,11 +231,11 @@ def show_export(request: MemberRequest, export_id: str) -> HttpResponse:
 @require_safe
 @member_required
 def download(request: MemberRequest, export_id: str) -> StreamingHttpResponse:
-    asked_for = _own_export(request, export_id)
-    if asked_for.status != ExportStatus.READY:
+    requested = _own_export(request, export_id)
+    if requested.status != ExportStatus.READY:
         raise Http404
-    name = f"payments-{asked_for.environment}-{asked_for.created_at:%Y-%m-%d-%H%M}.csv"
-    return StreamingHttpResponse(read_file(asked_for), headers=file_headers(name))
+    name = f"payments-{requested.environment}-{requested.created_at:%Y-%m-%d-%H%M}.csv"
+    return StreamingHttpResponse(read_file(requested), headers=file_headers(name))
 
 
 def _own_export(request: MemberRequest, export_id: str) -> Export:

@@ -1,4 +1,4 @@
-"""What members keep of the pages about payments."""
+"""Members' settings of the pages about payments."""
 
 from __future__ import annotations
 

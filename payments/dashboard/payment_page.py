@@ -43,7 +43,7 @@ from payments.suspense import attribution, suggestions
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
 
 refunds_of: Hook[[Payment, Sequence[Discrepancy]], RefundsOfPayment] = Hook("refunds_of")
-"""What the page shows of a payment's refunds, by all its discrepancies that are not void; refunds provide it."""
+"""Refunds of a payment on its page, by all its discrepancies that are not void; refunds provide it."""
 
 
 @never_cache
@@ -58,7 +58,7 @@ def show_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
 @require_POST
 @member_required(action=Action.NAME_TRANSACTION)
 def name_transaction(request: MemberRequest, payment_id: str) -> HttpResponse:
-    """The merchant says by which on-chain transaction a payment was paid, whose money waits for its payment."""
+    """Name the on-chain transaction of a payment, whose money waits for its payment."""
     payment = _own_payment(request, payment_id)
     form = NameTransactionForm(request.POST)
     if form.is_valid():
@@ -121,18 +121,18 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
 
 
 _REFRESH_AFTER_SECONDS = {False: 3, True: 15}
-"""How often the page is looked at again while it is open, by whether the payment is over."""
+"""Seconds until the open page is reloaded, by whether the payment is over."""
 
 
 def _named(payment: Payment) -> list[NamedTransaction]:
-    """What the merchant says paid this payment, and nobody has decided about."""
+    """Transactions the merchant has named for this payment that are not decided about."""
     if not getattr(payment, "has_named", True):
         return []
     return list(payment.named_transactions.filter(discrepancy__status=DiscrepancyStatus.OPEN))
 
 
 def _missing_of(payment: Payment) -> list[MissingCoins]:
-    """Coins that were paid for it and that its network does not hold; its reasons say whether there were any."""
+    """Coins that were paid for it and that its network does not hold; its reasons show whether there were any."""
     if not {StatusReason.COINS_MISSING, StatusReason.COINS_LOST} & {*payment.status_reasons}:
         return []
     return list(payment.missing_coins.exclude(status=MissingStatus.RETURNED).order_by("pk"))
@@ -183,7 +183,7 @@ def _undecided_words(discrepancy: Discrepancy) -> str:
 
 
 def _short_words(payment: Payment) -> str:
-    """When a payment that has received too little can be decided about; empty for any other."""
+    """Time when a payment that has received too little can be decided about; empty for any other."""
     if payment.status != PaymentStatus.UNDERPAID or payment.closed_at:
         return ""
     return _(
@@ -197,7 +197,7 @@ def _short_words(payment: Payment) -> str:
 
 
 def _perhaps_words(discrepancy: Discrepancy) -> str:
-    """What the merchant is told of money that may be this payment's: nothing that says whose else it may be."""
+    """Words for the merchant about money that may be this payment's: nothing that reveals whose else it may be."""
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     return _(
         "%(amount)s arrived without a memo that names a payment. This payment lacks exactly that much. If your "

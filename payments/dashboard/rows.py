@@ -39,7 +39,7 @@ _NAMES_OF_ORDERS = (
     "reference",
 )  # fmt: skip
 _NAMES_OF_CUSTOMERS = ("customer", "customername", "customerid", "customeremail", "name", "email")
-"""What shops call the order and the customer in metadata, the most telling first; without case, `_` and `-`."""
+"""Names of the order and the customer in shops' metadata, the most specific first; without case, `_` and `-`."""
 
 
 def what_for(payment: Payment) -> str:
@@ -49,7 +49,7 @@ def what_for(payment: Payment) -> str:
 
 
 def order_and_customer(payment: Payment) -> tuple[str, str]:
-    """What the metadata names as the order and as the customer; empty for what it does not name."""
+    """The order and the customer in the metadata; empty for what it does not name."""
     named = {
         name.lower().replace("_", "").replace("-", ""): str(value)
         for name, value in payment.metadata.items()
@@ -81,7 +81,7 @@ class PaymentRow:
 
     @property
     def received(self) -> str:
-        """What came in time and is confirmed, or was accepted; empty where nothing did."""
+        """Amount that came in time and is confirmed, or was accepted; empty where nothing did."""
         if not self.payment.received:
             return ""
         units = wording.coins_held(self.payment.received, self.payment.decimals)
@@ -93,7 +93,7 @@ class PaymentRow:
 
     @property
     def match(self) -> Match | None:
-        """What of it was searched for; it comes with `Searched.with_matches`."""
+        """The part of it that was searched for; it comes with `Searched.with_matches`."""
         return getattr(self.payment, "match", None)
 
     @property
@@ -119,7 +119,7 @@ class RefundsOfPayment:
     given_back: frozenset[uuid.UUID | None]
     """The discrepancies whose money has arrived at the payer."""
     is_possible: bool
-    """Whether something is left to give back."""
+    """True if something is left to give back."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +142,12 @@ class DepositRow:
 
     @property
     def status(self) -> str:
-        """What became of it. `Credited` is only what the merchant has, or had until it gave it back."""
+        """Status in words. `Credited` is only what the merchant has, or had until it gave it back."""
         return self._standing[1]
 
     @property
     def note(self) -> str:
-        """Why it is so, or what it waits for."""
+        """The reason for the status, or what it waits for."""
         return self._standing[2]
 
     @cached_property
@@ -194,7 +194,7 @@ class DepositRow:
 
     @property
     def conflict(self) -> str:
-        """What is to be known of a memo beside a muxed address that says otherwise."""
+        """A note about a memo beside a muxed address with another one."""
         if not self.deposit.conflicting_memo:
             return ""
         return _("Its memo was %(memo)s, but it was sent to the muxed address of this payment. The address counts.") % {

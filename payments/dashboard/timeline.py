@@ -50,12 +50,12 @@ class Line:
     link: str = ""
     """The words of the link to `url`."""
     is_elsewhere: bool = False
-    """Whether `url` leads away from this installation."""
+    """True if `url` leads away from this installation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """How the events of another record are told: their words, their amount by the payload, and the record's page."""
+    """Lines for events of another record: their words, their amount by the payload, and the record's page."""
 
     words: Mapping[str, str | Promise]
     amount: Callable[[Mapping[str, Any]], str]
@@ -65,17 +65,17 @@ class Story:
 
 
 refund_story: Hook[[], Story] = Hook("refund_story")
-"""How events of refunds are told; refunds provide it."""
+"""Lines for events of refunds; refunds provide it."""
 
 settlement_story: Hook[[], Story] = Hook("settlement_story")
-"""How events of settlements are told; settlements provide it."""
+"""Lines for events of settlements; settlements provide it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
     lines: list[Line]
     is_cut: bool
-    """Whether more happened than is shown."""
+    """True if more happened than is shown."""
 
 
 def timeline_of(
@@ -86,19 +86,19 @@ def timeline_of(
     discrepancies: Sequence[Discrepancy],
     refunds: Sequence[uuid.UUID],
 ) -> Timeline:
-    """What happened to a payment, newest first, by four queries.
+    """Events of a payment, newest first, by four queries.
 
     `deposits` and `discrepancies` are those of the page, `refunds` the keys of the newest refunds.
     """
     merchant, environment = member.merchant, payment.environment
     changes = list(BalanceChange.objects.filter(payment=payment).order_by("-id")[: MOST_LINES + 1])
     settlements = {change.settlement for change in changes if change.settlement}
-    told = Event.objects.of(merchant, environment).filter(object_id__in=[payment.pk, *refunds, *settlements])
+    found = Event.objects.of(merchant, environment).filter(object_id__in=[payment.pk, *refunds, *settlements])
     lines = [
         *_of_deposits(payment, deposits, {each.deposit_id for each in discrepancies}),
         *_of_discrepancies(discrepancies),
         *map(_of_balance, changes),
-        *map(_of_event, told.order_by("-id")[: MOST_LINES + 1]),
+        *map(_of_event, found.order_by("-id")[: MOST_LINES + 1]),
         *_of_deliveries(payment, merchant),
         *_of_people(payment, member, [ids.REFUND.encode(key) for key in refunds], discrepancies),
     ]
@@ -230,7 +230,7 @@ def _of_event(event: Event) -> Line:
 
 
 def _so_far(event: Event) -> str:
-    """What had been refunded by then, for events about refunds; else what had been received; empty for nothing.
+    """Amount refunded by then, for events about refunds; else the amount received; empty for nothing.
 
     Where either may have changed, both.
     """
@@ -254,8 +254,8 @@ def coins_of(record: Mapping[str, Any], name: str, *, coin: str = "cryptocurrenc
 
 def _of_deliveries(payment: Payment, merchant: Merchant) -> Iterator[Line]:
     own = Delivery.objects.of(merchant, payment.environment).filter(event__object_id=payment.pk)
-    told = own.with_last_attempt().select_related("event", "endpoint").defer("event__payload")
-    for delivery in told.order_by("-pk")[:MOST_DELIVERIES]:
+    found = own.with_last_attempt().select_related("event", "endpoint").defer("event__payload")
+    for delivery in found.order_by("-pk")[:MOST_DELIVERIES]:
         values = {"event": delivery.event.type, "host": host_of(delivery.endpoint.url)}
         title = _("Webhook %(event)s to %(host)s") % values
         if delivery.status == DeliveryStatus.DELIVERED:
@@ -278,7 +278,7 @@ def _of_deliveries(payment: Payment, merchant: Merchant) -> Iterator[Line]:
 def _of_people(
     payment: Payment, member: Member, refunds: Sequence[str], discrepancies: Sequence[Discrepancy]
 ) -> Iterator[Line]:
-    """What people did. Who it was is told to those alone who may read the audit log."""
+    """Actions of people. Their names are only for those who may read the audit log."""
     may_know = member.may[Permission.SEE_AUDIT_LOG]
     records = [payment.public_id, *refunds, *(each.public_id for each in discrepancies)]
     done = LoggedAction.objects.of(member.merchant, payment.environment).filter(record__in=records)

@@ -22,16 +22,16 @@ class NothingToSave(DomainError):
     message = "Choose a filter first: a view without any is the whole list."
 
 
-def save_view(*, merchant: Merchant, environment: str, user: User, name: str, asked: PaymentFilter) -> SavedView:
+def save_view(*, merchant: Merchant, environment: str, user: User, name: str, filters: PaymentFilter) -> SavedView:
     """Keep these filters under this name, in place of what had it before."""
-    if asked.is_empty:
+    if filters.is_empty:
         raise NothingToSave
     with transaction.atomic():
         own = SavedView.objects.of(merchant, environment).filter(user=user)
         if own.exclude(name=name).count() >= VIEWS_MAX:
             raise TooManyViews
         view, _made = SavedView.objects.update_or_create(
-            merchant=merchant, environment=environment, user=user, name=name, defaults={"filters": asked.as_json()}
+            merchant=merchant, environment=environment, user=user, name=name, defaults={"filters": filters.as_json()}
         )
         return view
 

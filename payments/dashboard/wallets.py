@@ -42,7 +42,7 @@ from payments.suspense.recipient_checks import query_wallet
 
 SECTION = "dashboard_wallets"
 WALLET_FIELDS = ("network", "address", "label", "status")
-"""What the audit log keeps of a wallet."""
+"""Fields of a wallet in the audit log."""
 EARLIER_SHOWN = 20
 
 
@@ -69,7 +69,7 @@ class NetworkRow:
 
     @property
     def takes_effect(self) -> str:
-        """When the change is done, in the merchant's time zone; empty when only a proof is missing."""
+        """Time of the change, in the merchant's time zone; empty when only a proof is missing."""
         if self.waiting is None or self.waiting.takes_effect_at <= self.now:
             return ""
         return instants.with_offset(self.waiting.takes_effect_at, self.zone)
@@ -117,12 +117,12 @@ def list_wallets(request: MemberRequest) -> HttpResponse:
 
 
 def _moment(at: datetime, now: datetime, zone: str) -> str:
-    """It in words; empty once it is over."""
+    """The time in words; empty once it is over."""
     return instants.with_offset(at, zone) if at > now else ""
 
 
 def _query_wallet(request: MemberRequest) -> None:
-    """What the network says of the wallet is remembered, for `set_wallet`."""
+    """Query the network about the wallet; `set_wallet` uses the stored result."""
     form = WalletForm(request.POST, environment=request.environment)
     if form.is_valid():
         data = form.cleaned_data
@@ -171,7 +171,7 @@ def _set(request: MemberRequest, form: WalletForm) -> MerchantWallet | None:
 
 
 def _query_account(request: MemberRequest, wallet_id: str) -> AccountReply | None:
-    """What the contract at the address says of the signature, if there is one."""
+    """Verdict on the signature by the contract at the address, if there is one."""
     form = ProofForm(request.POST)
     return query_account(_own_wallet(request, wallet_id), **form.cleaned_data) if form.is_valid() else None
 
@@ -211,7 +211,7 @@ def prove(request: MemberRequest, wallet_id: str) -> HttpResponse:
 
 
 def _is_proven(request: MemberRequest, wallet: MerchantWallet, form: ProofForm) -> bool:
-    """Whether the wallet is proven now; else the form says why not."""
+    """Prove the wallet; False, with the reason in the form, if it is not proven."""
     try:
         reply = request.heard if isinstance(request.heard, AccountReply) else None
         proven = prove_wallet(wallet, reply=reply, **form.cleaned_data)

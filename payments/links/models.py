@@ -1,4 +1,4 @@
-"""Payment links: what a merchant asks for, again and again, and what of it the payer decides."""
+"""Payment links: a merchant's repeated request, and the parts of it that the payer decides."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ class PaymentLink(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     @property
     def seconds_to_pay(self) -> int:
-        """How long each of its payments can be paid: of a stock, an unpaid one holds its use for 15 minutes at most."""
+        """Seconds that each of its payments can be paid: of a stock, an unpaid one holds its use for 15 minutes at
+        most."""
         has_stock = self.max_uses is not None and not self.is_for_one_payment
         return min(self.expires_in, LONGEST_HOLD_SECONDS) if has_stock else self.expires_in
 

@@ -34,7 +34,7 @@ MAX_USES: Final = 100_000
 
 
 class LinkNotActive(DomainError):
-    """No payment can be made of the link now; `state` says why."""
+    """No payment can be made of the link now; `state` has the reason."""
 
     code = "payment_link_not_active"
     message = "This payment link takes no payments."
@@ -46,7 +46,7 @@ class LinkNotActive(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NewLink:
-    """What a merchant asks for. Without an `amount` the payer enters one, from `min_amount` to `max_amount`.
+    """The request of a payment link. Without an `amount` the payer enters one, from `min_amount` to `max_amount`.
 
     `wallets` are the networks a payer may choose, with where the money of each is settled to; without `coins` the payer
     chooses among all. `expires_in` is in seconds, for each payment of the link.
@@ -68,7 +68,7 @@ class NewLink:
 
 
 class LinkChanges(TypedDict, total=False):
-    """What can be changed of a link. Prices, coins and wallets cannot: they may hang on a wall already."""
+    """Changes of a link. Prices, coins and wallets stay: they may hang on a wall already."""
 
     enabled: bool
     description: str
@@ -197,13 +197,13 @@ def _prices(request: NewLink, environment: str) -> tuple[int | None, int | None,
     """
     try:
         largest = largest_amount(request.currency, environment=environment)
-        for name, asked in (
+        for name, amount in (
             ("amount", request.amount),
             ("minAmount", request.min_amount),
             ("maxAmount", request.max_amount),
         ):
-            if asked is not None:
-                require_worth(asked, request.currency, environment=environment, param=name)
+            if amount is not None:
+                require_worth(amount, request.currency, environment=environment, param=name)
     except RateUnavailable:
         largest = LARGEST_WORTH
     if request.amount is not None:

@@ -1,4 +1,4 @@
-"""Whether a payment link takes payments, and why not. Pure."""
+"""State of a payment link: whether it takes payments, and why not. Pure."""
 
 from __future__ import annotations
 

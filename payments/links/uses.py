@@ -1,4 +1,4 @@
-"""How many uses of payment links are taken: as many as payments hold one, counted from the payments."""
+"""Uses of payment links that are taken: as many as payments hold one, counted from the payments."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from payments.models import Payment
 
 
 def holding_a_use(link: PaymentLink) -> int:
-    """How many payments hold a use. An unpaid one gives its use back when it expires or is cancelled."""
+    """Number of payments that hold a use. An unpaid one gives its use back when it expires or is cancelled."""
     return Payment.objects.using_their_link().filter(payment_link=link).count()
 
 
 def uses_taken(links: Collection[PaymentLink]) -> dict[uuid.UUID, int]:
-    """How many uses are taken of those links that have a limit, all read at once."""
+    """Number of taken uses of those links that have a limit, all read at once."""
     limited = [link.pk for link in links if link.max_uses is not None]
     if not limited:
         return {}
@@ -28,7 +28,7 @@ def uses_taken(links: Collection[PaymentLink]) -> dict[uuid.UUID, int]:
 
 
 def patience_with_one_address(link: PaymentLink) -> Patience | None:
-    """How many uses one address may take before it waits until what it took unpaid is free again: five, or half of a
+    """Limit of uses one address may take before it waits until what it took unpaid is free again: five, or half of a
     smaller stock. None where there is no stock to be kept from others."""
     if link.max_uses is None or link.is_for_one_payment:
         return None

@@ -1,4 +1,4 @@
-"""Whether an address can be a merchant's wallet on a network, for everybody who names one."""
+"""Checks whether an address can be a merchant's wallet on a network, for everybody who names one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from payments.merchant_wallets.models import MerchantWallet
 
 
 class WalletNotice(StrEnum):
-    """What a mail tells of; also the name of its text."""
+    """The subject of a mail; also the name of its text."""
 
     SET = "set"
     ASKED = "asked"
@@ -29,7 +29,7 @@ class WalletNotice(StrEnum):
 
 
 FOR_ALL_MEMBERS = frozenset({WalletNotice.LOST, WalletNotice.LOST_DONE, WalletNotice.FOUND})
-"""What every member is told of, as it stops money or sends what was on its way elsewhere."""
+"""Notices to every member, as they stop money or redirect it."""
 
 
 def mail_members(what: WalletNotice, wallet: MerchantWallet, *, by: User, old: MerchantWallet | None = None) -> None:

@@ -68,7 +68,7 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class AccountReply:
-    """What the network says of a signature of a text by the wallet's account; `accepts` is None when nobody knows."""
+    """The network's verdict on a signature of a text by the wallet's account; `accepts` is None when it is unknown."""
 
     text: str
     signature: str
@@ -95,7 +95,7 @@ def challenge_of(wallet: MerchantWallet, token: str, *, now: datetime) -> Challe
 
 
 def query_account(wallet: MerchantWallet, *, token: str, signature: str) -> AccountReply | None:
-    """Ask the network whether this is the signature of the wallet's account: by its contract, or by enough signers.
+    """Query the network whether this is the signature of the wallet's account: by its contract, or by enough signers.
 
     None where the key of the address decides alone. Call it outside of any database transaction.
     """
@@ -119,9 +119,10 @@ def query_account(wallet: MerchantWallet, *, token: str, signature: str) -> Acco
 def prove_wallet(
     wallet: MerchantWallet, *, token: str, signature: str, reply: AccountReply | None = None
 ) -> MerchantWallet:
-    """Note that the wallet's key has signed the message of this token, or that the network said so of its account.
+    """Note that the wallet's key has signed the message of this token, or that the network confirmed it for its
+    account.
 
-    A wallet is proven once, so no proof is used twice. InvalidParameter says what is wrong with the signature.
+    A wallet is proven once, so no proof is used twice. InvalidParameter with the fault of the signature.
     """
     signature = signature.strip()
     if not signature or len(signature) > LONGEST_SIGNATURE:
@@ -197,7 +198,7 @@ def _proven(wallet: MerchantWallet, proof: Proof) -> MerchantWallet:
 
 
 def _text(wallet: MerchantWallet, nonce: str, until: datetime) -> str:
-    """What the person reads in the wallet. It names everything that it is good for."""
+    """The text of the message in the wallet. It names everything that it is good for."""
     name = NETWORKS[wallet.network].real.name
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""Where a merchant's money goes: the wallets in use, and those that they have replaced. Reads only."""
+"""Routing of a merchant's money: the wallets in use, and those that they have replaced. Reads only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from payments.merchant_wallets.states import WalletStatus
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """What a merchant has agreed about its wallets. Addresses are compared by `wallet_key`.
+    """A merchant's agreements about its wallets. Addresses are compared by `wallet_key`.
 
     `in_use` is the wallet of each network that has one, `replaced` those that it stands for, `proven` the networks
     whose wallet in use is proven, `lost` those whose key the merchant has lost and whose money is not another's yet.
@@ -29,7 +29,7 @@ class Routing:
     lost: frozenset[tuple[str, str]] = frozenset()
 
     def destination_of(self, network: str, wallet: str) -> str:
-        """Where money for this wallet is paid: to the wallet in use when that has replaced it."""
+        """The wallet that receives money for this wallet: the one in use when that has replaced it."""
         if (network, wallet_key(wallet)) in self.replaced:
             return self.in_use[network]
         return wallet
@@ -38,7 +38,7 @@ class Routing:
         return (network, wallet_key(wallet)) in self.lost
 
     def lacks_proof(self, network: str, wallet: str) -> bool:
-        """Whether the operator lets only proven wallets be paid, and this one is not."""
+        """True if the operator lets only proven wallets be paid, and this one is not."""
         if not self.only_proven:
             return False
         own = self.in_use.get(network, "")
@@ -46,7 +46,8 @@ class Routing:
 
 
 def requires_proof(environment: str) -> bool:
-    """Whether only proven wallets are paid: as the operator says, or as the installation began, then in production."""
+    """True if only proven wallets are paid: by the operator's setting, or as the installation began, then in
+    production."""
     if settings.REQUIRE_PROVEN_WALLETS is not None:
         return bool(settings.REQUIRE_PROVEN_WALLETS)
     is_real = environment == Environment.PRODUCTION

@@ -1,4 +1,4 @@
-"""Every change of a merchant's wallets: asked for, cancelled, done once its wait is over; and keys that are lost."""
+"""Changes of a merchant's wallets: requested, cancelled, done once their wait is over; and keys that are lost."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class KeyLost(DomainError):
 
 
 def wait_of(environment: str) -> timedelta:
-    """How long a change of a wallet waits before it takes effect."""
+    """Time a change of a wallet waits before it takes effect."""
     is_production = environment == Environment.PRODUCTION
     hours = settings.WALLET_CHANGE_WAIT_HOURS if is_production else settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS
     return timedelta(hours=hours)
@@ -73,7 +73,7 @@ def set_wallet(
     """Name the wallet that a merchant is paid at on a network; returns its row.
 
     The first of a network is in use at once. Another one waits, and until then the one in use goes on being paid. The
-    same address with another label is only renamed. Owners and admins are told by mail.
+    same address with another label is only renamed. Owners and admins get a mail.
     """
     label = _checked_label(label)
     with transaction.atomic():
@@ -115,7 +115,7 @@ def declare_lost(*, merchant: Merchant, environment: str, network: str, address:
     """Note that a merchant has lost the key of a wallet: nothing is paid to it any more; returns its row.
 
     Once the wait is over, what is for it goes to the merchant's other wallet on the network, which must be named
-    before. Until then it is kept, and any owner or admin can cancel. All members are told by mail.
+    before. Until then it is kept, and any owner or admin can cancel. All members get a mail.
     """
     with transaction.atomic():
         _lock_settings(merchant, environment)
@@ -247,7 +247,7 @@ def _move(wallet: MerchantWallet, status: WalletStatus) -> None:
 
 
 def _lock_settings(merchant: Merchant, environment: str) -> MerchantSettings:
-    """Whoever changes wallets or makes settlements holds this lock."""
+    """Lock the settings: every change of wallets or settlements holds this lock."""
     return MerchantSettings.objects.select_for_update(no_key=True).get(merchant=merchant, environment=environment)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a merchant's wallet, and how it was proven."""
+"""States of a merchant's wallet, and of its proof."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WALLET_MOVES = Transitions(
 
 
 class Proof(models.TextChoices):
-    """How it is known that a wallet is the merchant's own."""
+    """Kind of proof that a wallet is the merchant's own."""
 
     SIGNATURE = "signature", _("Signed message")
     CONTRACT = "contract", _("Message signed by its owners")

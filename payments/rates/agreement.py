@@ -15,15 +15,15 @@ LARGEST_DEVIATION = Decimal("0.02")
 """An observation further than this from the median is dropped."""
 
 CLOCK_TOLERANCE = timedelta(minutes=1)
-"""How far ahead of ours a source's clock may be."""
+"""Largest lead of a source's clock over ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When a rate of one pair is credible.
+    """Conditions of a credible rate of one pair.
 
-    At least `quorum` sources must agree, none older than `stale_after`, all inside the hard band
-    `lowest..highest`. An agreed rate may be quoted until its observations are `usable_for` old.
+    At least `quorum` sources must agree, none older than `stale_after`, all inside the hard band `lowest..highest`. An
+    agreed rate may be quoted until its observations are `usable_for` old.
     """
 
     quorum: int
@@ -97,7 +97,7 @@ def _spread(currency: str, usual: Decimal) -> Decimal:
 
 
 def credible(observation: Observation, *, now: datetime, rule: Rule) -> bool:
-    """Whether an observation counts at all, whatever the others say."""
+    """True if an observation counts at all, whatever the others are."""
     age = now - observation.observed_at
     return (
         observation.rate.is_finite()

@@ -31,7 +31,7 @@ def fiat_units(amount: Decimal, currency: str, *, param: str = "amount") -> int:
 def largest_amount(currency: str, *, environment: str, coin: str = "USDC") -> Decimal:
     """The most that a payment may be priced at, in whole units of the currency at the current rate.
 
-    RateUnavailable when there is none. The coin only says by whose quotes dollars and the currency are compared.
+    RateUnavailable when there is none. The coin only selects the quotes by which dollars and the currency are compared.
     """
     if currency == USD:
         return LARGEST_WORTH

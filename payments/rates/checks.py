@@ -33,7 +33,7 @@ def check_rate_sources(app_configs: Sequence[AppConfig] | None, **options: Any) 
 
 
 def faults(names: Sequence[str], *, in_production: bool) -> list[tuple[int, str]]:
-    """What is wrong with the choice, numbered; empty when it can price payments."""
+    """Faults of the choice, numbered; empty when it can price payments."""
     chosen = set(names)
     if chosen == {BUNDLED}:
         return [(1, "is `bundled`, a table that no payment in production may be priced with")] if in_production else []

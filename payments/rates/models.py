@@ -55,7 +55,7 @@ class CurrentRate(models.Model):
 
 
 class RecordedRate(models.Model):
-    """What a coin was worth in a currency on a day of UTC, kept for good: later figures are valued by it.
+    """Worth of a coin in a currency on a day of UTC, kept for good: later figures are valued by it.
 
     The first agreed rate of the day; a day on which there was none has none.
     """

@@ -1,4 +1,4 @@
-"""What a source reports as the price of a coin or currency, before it is checked."""
+"""A source's report of the price of a coin or currency, before it is checked."""
 
 from __future__ import annotations
 

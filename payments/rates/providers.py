@@ -36,9 +36,9 @@ Parser = Callable[[bytes, datetime], list[Observation]]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A source that is asked over HTTP: each path of `requests` has its own parser. An exchange prices `coins`.
+    """A source over HTTP: each path of `requests` has its own parser. An exchange prices `coins`.
 
-    It is asked at most once in `interval`, and has `answer_seconds` for each whole reply.
+    It is queried at most once in `interval`, and has `answer_seconds` for each whole reply.
     """
 
     name: str
@@ -157,7 +157,7 @@ def _markets(exchange: str) -> dict[str, str]:
 
 
 def providers() -> dict[str, Provider]:
-    """Every source that is asked over HTTP, by name, with a request for what COINS says it prices."""
+    """Every source over HTTP, by name, with a request for each pair it has in COINS."""
     ecb = Provider(
         name="ecb",
         address="https://www.ecb.europa.eu",

@@ -1,6 +1,6 @@
 """The price of a coin in a currency, as requests quote it, and the refresh of rates.
 
-Requests read rows and never ask a provider. `refresh_rates` asks them all, outside of any database transaction.
+Requests read rows and never query a provider. `refresh_rates` queries them all, outside of any database transaction.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ RATE_DIGITS = 12
 """Fractional digits of a quoted rate."""
 
 REMEMBERED_SECONDS = 1.0
-"""How long a process uses the rows it has read: every creation of a payment needs a quote."""
+"""Time a process uses the rows it has read: every creation of a payment needs a quote."""
 
 
 SNAPSHOTS_KEPT = timedelta(days=2)
 
 OVERLAP = timedelta(seconds=120)
-"""When an exchange does not reply, its last observation counts for so long."""
+"""Time the last observation of an exchange counts that does not reply."""
 
 
 class RateUnavailable(DomainError):
@@ -131,7 +131,7 @@ def forget_rates() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did: the pairs agreed on, those without agreement, and the requests that failed."""
+    """Result of a refresh: the pairs agreed on, those without agreement, and the requests that failed."""
 
     agreed: tuple[Pair, ...] = ()
     disputed: tuple[Pair, ...] = ()
@@ -139,10 +139,10 @@ class Refreshed:
 
 
 def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider] | None = None) -> Refreshed:
-    """Ask every source, store credible observations, and update each pair whose sources agree.
+    """Query every source, store credible observations, and update each pair whose sources agree.
 
-    A source that is down is in `failures` and changes nothing else. A pair without agreement keeps its last rate,
-    which ages until it may not be quoted any more.
+    A source that is down is in `failures` and changes nothing else. A pair without agreement keeps its last rate, which
+    ages until it may not be quoted any more.
     """
     now = now or timezone.now()
     if BUNDLED in settings.RATE_SOURCES:

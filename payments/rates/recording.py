@@ -16,7 +16,7 @@ from payments.rates.models import RecordedRate
 from payments.rates.quoting import RATE_DIGITS, RateUnavailable, quote
 
 GOOD_FOR = timedelta(days=2)
-"""What a rate of a day says is believed of the next day as well, when that has none of its own."""
+"""The rate of a day is used for the next day as well, when that has none of its own."""
 
 
 def record_rates(now: datetime | None = None) -> int:
@@ -49,7 +49,7 @@ def _row(environment: str, coin: str, currency: str, now: datetime) -> RecordedR
 
 @dataclass(frozen=True, slots=True)
 class KnownRate:
-    """What one of a coin was worth, by which source, recorded when."""
+    """Worth of one of a coin, with its source and the time of its record."""
 
     rate: Decimal
     source: str

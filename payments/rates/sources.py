@@ -1,4 +1,4 @@
-"""Asks all sources at once, each with a hard time limit, so that none delays or breaks another."""
+"""Queries all sources at once, each with a hard time limit, so that none delays or breaks another."""
 
 from __future__ import annotations
 

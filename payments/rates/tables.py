@@ -54,5 +54,5 @@ def bundled_rates() -> Mapping[Pair, Decimal]:
 
 
 def source_in_words(source: str) -> str:
-    """Where a rate came from, for people: the table that comes with the sandbox is no market."""
+    """The source of a rate, for people: the table that comes with the sandbox is no market."""
     return gettext("the sandbox’s own table, not a market") if source.startswith(BUNDLED) else source

@@ -1,4 +1,4 @@
-"""What a receipt says: its content, the envelope that is signed, and the same content in words."""
+"""Content of a receipt, the envelope that is signed, and the same content in words."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def payment_payload(payment: Payment, now: datetime) -> Payload | None:
 
 
 def parties(merchant: Merchant, environment: str, now: datetime) -> Payload:
-    """Who issues the receipt, when, and whose business it is about."""
+    """The issuer of the receipt, its time, and the merchant."""
     return {
         "issuer": settings.PUBLIC_URL,
         "issuedAt": format_instant(now),
@@ -112,7 +112,7 @@ def sign(payload: Payload) -> Envelope:
 
 
 def signed_by(receipt: Envelope) -> str:
-    """Who signed a receipt, and how that is checked, as a sentence."""
+    """The signer of a receipt and how that is checked, as a sentence."""
     words = gettext(
         "%(issuer)s signed this receipt with the key %(key)s. Anybody can check its JSON file at %(address)s."
     )
@@ -135,7 +135,7 @@ def price_of(payload: Payload) -> str:
 
 
 def lines_of(payload: Payload) -> list[tuple[str, str]]:
-    """What the receipt says, besides its merchant: terms and descriptions."""
+    """Lines of the receipt, besides its merchant: terms and descriptions."""
     lines = [*_what_for(payload), *_where(payload)]
     if payload["kind"] == "payment":
         lines += _paid(payload)

@@ -52,7 +52,7 @@ _PUBLIC = {"Cache-Control": "public, max-age=300", "Access-Control-Allow-Origin"
 
 @require_safe
 def show_payment_receipt(request: HttpRequest, payment_id: str, form: str = "") -> HttpResponse:
-    """The receipt of a paid payment: a page, or a file of the form that is asked for."""
+    """The receipt of a paid payment: a page, or a file of the requested form."""
     payment = payment_of(payment_id, request)
     payload = payment_payload(payment, timezone.now())
     if payload is None:
@@ -83,7 +83,7 @@ def show_keys(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_script(request: HttpRequest) -> HttpResponse:
-    """The script, which asks this installation for its keys."""
+    """The script, which loads the keys of this installation."""
     address = json.dumps(f"{settings.PUBLIC_URL}{KEYS_PATH}")
     script = _SCRIPT.read_text().replace('\nKEYS = ""', f"\nKEYS = {address}", 1)
     headers = _PUBLIC | {"Content-Disposition": 'attachment; filename="verify.py"'}
@@ -124,7 +124,7 @@ class ReceiptForm(LookMixin):
 @csrf_exempt  # it reads no cookie, and changes nothing
 @require_http_methods(["GET", "HEAD", "POST"])
 def check_receipt(request: HttpRequest) -> HttpResponse:
-    """Says whether a receipt is genuine and unchanged, and what it says only if it is."""
+    """Check whether a receipt is genuine and unchanged, and show its content only if it is."""
     form = ReceiptForm(request.POST, request.FILES) if request.method == "POST" else ReceiptForm()
     if form.is_bound and (wait := _wait(request, "check of a receipt")):
         return too_many(request, wait)

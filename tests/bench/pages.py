@@ -195,7 +195,7 @@ def _export_line(shop: Shop, number: int) -> Line:
         merchant=shop.records.payment.merchant,
         environment="sandbox",
         requested_by=member,
-        asked=PaymentFilter(start=start),
+        filters=PaymentFilter(start=start),
     )
     process = psutil.Process()
     write_exports(turn_seconds=ONE_PART)  # what is loaded once is loaded

@@ -63,7 +63,7 @@ def test_an_amount_with_two_readings_is_refused_with_both(typed: str) -> None:
 def test_the_address_of_a_filtered_list_names_an_amount_with_one_reading() -> None:
     asked = PaymentFilterForm({"least": "1.2500", "most": "2000"}, environment="sandbox")
     assert asked.is_valid(), asked.errors
-    address = asked.asked.as_json()
+    address = asked.filters.as_json()
     assert address == {"least": "1.2500", "most": "2000"}
     assert PaymentFilterForm(PaymentFilter.from_json({"least": "1.250"}).as_json(), environment="sandbox").is_valid()
 

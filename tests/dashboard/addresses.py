@@ -262,8 +262,10 @@ def make_records(merchant: Merchant) -> Records:
     payment, issued = make_payment(merchant=merchant), make_key(merchant, scopes=["payments:read"])
     url = "https://harbourcoffee.example/ballast"
     webhook, _ = register_endpoint(merchant=merchant, environment=Environment.SANDBOX, url=url)
-    asked = PaymentFilter(status="created")
-    export = request_export(merchant=merchant, environment=Environment.SANDBOX, requested_by=make_user(), asked=asked)
+    filters = PaymentFilter(status="created")
+    export = request_export(
+        merchant=merchant, environment=Environment.SANDBOX, requested_by=make_user(), filters=filters
+    )
     write_exports()
     return Records(
         payment=payment,

@@ -192,8 +192,10 @@ def a_wrong_filter(records: Records) -> tuple[Records, dict[str, Any]]:
 
 def a_view(records: Records) -> tuple[Records, dict[str, Any]]:
     actor = client_member(records).user
-    asked = PaymentFilter.from_json({"network": "polygon"})
-    view = save_view(merchant=records.payment.merchant, environment="sandbox", user=actor, name="Polygon", asked=asked)
+    filters = PaymentFilter.from_json({"network": "polygon"})
+    view = save_view(
+        merchant=records.payment.merchant, environment="sandbox", user=actor, name="Polygon", filters=filters
+    )
     return records, {"view": view.public_id}
 
 

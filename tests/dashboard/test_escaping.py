@@ -136,10 +136,10 @@ def test_a_payload_in_every_field_stays_text(payload: str, db: None) -> None:
     endpoint, delivery = make_hostile_delivery(member.merchant, payload)
 
     refund = make_hostile_refund(paid, payload)
-    merchant, asked = created.merchant, PaymentFilter(q=payload)
+    merchant, filters = created.merchant, PaymentFilter(q=payload)
     environment = created.environment
-    save_view(merchant=merchant, environment=environment, user=member.user, name=payload[:40], asked=asked)
-    export = request_export(merchant=merchant, environment=environment, requested_by=member.user, asked=asked)
+    save_view(merchant=merchant, environment=environment, user=member.user, name=payload[:40], filters=filters)
+    export = request_export(merchant=merchant, environment=environment, requested_by=member.user, filters=filters)
     write_exports()
     batch = preview(paid)
     RefundBatch.objects.filter(pk=batch.pk).update(uploaded_by=payload[:120], confirmed_at=timezone.now())

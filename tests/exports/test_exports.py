@@ -33,9 +33,9 @@ def member() -> Member:
     return make_member()
 
 
-def ask(member: Member, **asked: Any) -> Export:
+def ask(member: Member, **filters: Any) -> Export:
     return request_export(
-        merchant=member.merchant, environment=SANDBOX, requested_by=member.user, asked=PaymentFilter(**asked)
+        merchant=member.merchant, environment=SANDBOX, requested_by=member.user, filters=PaymentFilter(**filters)
     )
 
 

@@ -1,4 +1,5 @@
-"""What another policy would have decided about payments of the last 90 days, by `assess` itself; writes nothing."""
+"""Decisions that another policy would have made about payments of the last 90 days, by `assess` itself; writes
+nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from payments.suspense.surplus_policy import Outcome, SurplusPolicy
 DAYS = 90
 MOST_SECONDS = 5.0
 MOST_PAYMENTS = 20_000
-"""So many payments that did not come exactly as asked for are assessed."""
+"""Largest number of payments with a discrepancy that are assessed."""
 EXAMPLES = 10
 _BATCH = 5_000
 
@@ -46,7 +47,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a merchant may choose about money that does not come as asked for."""
+    """A merchant's policy for money that differs from its request."""
 
     tolerance_bps: int
     late_payments: str
@@ -69,7 +70,7 @@ class Example:
 
 @dataclass(slots=True)
 class DryRun:
-    """How payments would have been decided otherwise.
+    """Decisions of payments by another policy.
 
     `credited` is what would have been credited at once beyond what was, by coin in base units with its decimals, and
     `worth` the same by currency in minor units; both are negative where more would have waited for a decision.
@@ -89,7 +90,7 @@ class DryRun:
 
     @property
     def surplus_words(self) -> list[tuple[str, int, str]]:
-        """What would become of surplus: the outcome, of how many payments, and of how many coins."""
+        """Outcomes for surplus: the outcome, the number of payments, and the coins."""
         return [
             (outcome.value, self.surplus[outcome], ", ".join(self._coins_of(outcome)))
             for outcome in Outcome
@@ -107,7 +108,7 @@ class DryRun:
 
     @property
     def move_words(self) -> list[tuple[int, str, str]]:
-        """How many payments would have another status: the number, the status they have and the one instead."""
+        """Payments that would have another status: their number, the status they have and the one instead."""
         return [(number, before, after) for (before, after), number in self.moves.most_common()]
 
     @property
@@ -133,8 +134,8 @@ def try_policy(
 ) -> DryRun:
     """Assess the payments of the last 90 days by their own policy and by this one, newest first.
 
-    Both times as if nobody had decided anything: what people accepted or gave back is left out. It ends after
-    MOST_SECONDS or MOST_PAYMENTS and then says how far back it came.
+    Both times without any decision of people: what they accepted or gave back is left out. It ends after MOST_SECONDS
+    or MOST_PAYMENTS and then reports how far back it came.
     """
     since = now - timedelta(days=DAYS)
     run = DryRun(since=since, reached=since)
@@ -159,7 +160,8 @@ def try_policy(
 
 
 def _batches(merchant: Merchant, environment: str, since: datetime) -> Iterator[tuple[list[Payment], uuid.UUID]]:
-    """Payments that were not paid as asked for, newest first, in ranges of keys that cost the same whatever is in them.
+    """Payments that were not paid exactly as requested, newest first, in ranges of keys that cost the same whatever is
+    in them.
 
     Each comes with the last key of its range.
     """
@@ -172,14 +174,14 @@ def _batches(merchant: Merchant, environment: str, since: datetime) -> Iterator[
 
 
 def _deposits_of(payments: Sequence[Payment]) -> Mapping[uuid.UUID | None, list[DepositFact]]:
-    """What is confirmed for these payments in the coin and on the network that each asked for."""
-    asked = {payment.pk: (payment.network, payment.cryptocurrency) for payment in payments}
+    """Confirmed deposits of these payments in the coin and on the network of each."""
+    coins_of = {payment.pk: (payment.network, payment.cryptocurrency) for payment in payments}
     found: defaultdict[uuid.UUID | None, list[DepositFact]] = defaultdict(list)
-    rows = Deposit.objects.filter(payment__in=asked, status=DepositStatus.CREDITED)
+    rows = Deposit.objects.filter(payment__in=coins_of, status=DepositStatus.CREDITED)
     for key, payment, network, asset, amount, sent_at in rows.values_list(
         "pk", "payment_id", "network", "asset", "amount", "first_block_time"
     ):
-        if asked[payment] == (network, asset):
+        if coins_of[payment] == (network, asset):
             found[payment].append(DepositFact(id=key, amount=int(amount), sent_at=sent_at, confirmed=True))
     return found
 
@@ -187,7 +189,7 @@ def _deposits_of(payments: Sequence[Payment]) -> Mapping[uuid.UUID | None, list[
 def _facts(
     payment: Payment, deposits: Sequence[DepositFact], read_until: Mapping[str, datetime | None]
 ) -> AssessmentFacts:
-    """What decides about the payment, without anything that people have decided."""
+    """Facts of the payment, without anything that people have decided."""
     return AssessmentFacts(
         due=payment.due,
         tolerance_bps=payment.tolerance_bps,

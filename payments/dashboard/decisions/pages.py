@@ -1,4 +1,4 @@
-"""The page of everything that waits for the merchant, and the one that accepts money after saying what that does."""
+"""The page of everything that waits for the merchant, and the one that accepts money after a preview."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ USED_FORM = gettext_lazy("This form was already submitted. Nothing was done twic
 
 
 def waiting_count(merchant: Merchant, environment: str) -> int:
-    """How many things wait for a merchant, by one query; no more than MOST_COUNTED of each kind are counted."""
+    """Number of things that wait for a merchant, by one query; no more than MOST_COUNTED of each kind are counted."""
     found = [
         undecided(merchant, environment),
         refunds_waiting(merchant, environment).records,
@@ -121,7 +121,7 @@ def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list
 
 
 def _not_yet(merchant: Merchant, environment: str) -> str:
-    """How many payments have received too little and may still be paid, and when the first can be decided about."""
+    """Number of payments that have received too little and may still be paid, and the time of the first decision."""
     running = Payment.objects.of(merchant, environment).filter(status=PaymentStatus.UNDERPAID, closed_at__isnull=True)
     found = running.aggregate(number=Count("pk"), first=Min("closes_at"))
     if not found["number"]:
@@ -148,7 +148,7 @@ def _key_in(text: str) -> uuid.UUID | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.ACCEPT_MONEY)
 def accept(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
-    """Says what accepting would do and asks why; each form accepts once, and only what it has shown."""
+    """Show a preview of accepting and a field for the reason; each form accepts once, and only what it has shown."""
     discrepancy = own_discrepancy(request, discrepancy_id)
     if discrepancy.status != DiscrepancyStatus.OPEN:
         return decided_already(request, discrepancy)
@@ -171,7 +171,7 @@ def accept(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
 
 
 def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: AcceptForm) -> bool:
-    """Whether it was accepted: not when that would do something else by now than what the page has shown."""
+    """Accept it; False when that would do something else by now than what the page has shown."""
     try:
         with transaction.atomic():
             Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
@@ -188,7 +188,7 @@ def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: Acc
 
 
 def logged(discrepancy: Discrepancy) -> dict[str, str]:
-    """What the audit log keeps of a decision about this money."""
+    """Fields of this money for the audit log."""
     with wording.numbers_as("comma"):
         amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     return {"payment": payment_of(discrepancy).public_id, "amount": amount}

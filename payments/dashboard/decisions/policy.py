@@ -1,4 +1,4 @@
-"""The page of the policy: what happens by itself to money that does not come as asked for, tried before it is saved."""
+"""The page of the policy: automatic handling of money that differs from its request, tried before it is saved."""
 
 from __future__ import annotations
 

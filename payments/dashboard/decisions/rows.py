@@ -1,4 +1,4 @@
-"""What waits for a merchant's decision, as the page of decisions shows it: what happened, and what each choice does."""
+"""Rows of the page of decisions: the event, and the result of each choice."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SENDERS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class GivingBack:
-    """What giving money back would do, in base units; `fiat` is its worth in minor units, where it was quoted.
+    """Result of giving money back, in base units; `fiat` is its worth in minor units, where it was quoted.
 
-    `sender` is the one address it came from, as far as anybody knows without asking the network. `status` is that of
+    `sender` is the one address it came from, as far as it is known without a query to the network. `status` is that of
     the payment once the money has arrived.
     """
 
@@ -47,7 +47,7 @@ class GivingBack:
 
 
 giving_back: Hook[[Discrepancy, Payment, Sequence[Deposit]], GivingBack] = Hook("giving_back")
-"""What giving a discrepancy back would do, by the payment and all its transfers; refunds provide it."""
+"""Preview of giving a discrepancy back, by the payment and all its transfers; refunds provide it."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ settlements_waiting: Hook[[Merchant, str], Waiting] = Hook("settlements_waiting"
 
 @dataclass(frozen=True)
 class DecisionRow:
-    """Money that waits for its merchant, with what accepting it and what giving it back would do.
+    """Money that waits for its merchant, with the results of accepting it and of giving it back.
 
-    `acceptance` is None while nobody can say what accepting would do, and in a list. `senders` are the addresses that
-    the money came from.
+    `acceptance` is None while there is no preview of accepting, and in a list. `senders` are the addresses that the
+    money came from.
     """
 
     discrepancy: Discrepancy
@@ -111,13 +111,13 @@ class DecisionRow:
 
     @property
     def worth(self) -> str:
-        """Its worth at the payment's rate; empty for a coin that was not quoted."""
+        """Worth at the payment's rate; empty for a coin that was not quoted."""
         fiat = self.giving_back.fiat
         return "" if fiat is None else wording.fiat(fiat, self.payment.currency)
 
     @property
     def about(self) -> list[tuple[str, str]]:
-        """Whose money it is: the order and the customer by the payment's metadata, its link, and who sent the money."""
+        """Identity of the money: the order and the customer by the payment's metadata, its link, and its senders."""
         order, customer = order_and_customer(self.payment)
         link = self.payment.payment_link
         shown, more = self.senders[:SENDERS_SHOWN], len(self.senders) - SENDERS_SHOWN
@@ -133,7 +133,7 @@ class DecisionRow:
 
     @property
     def happened(self) -> str:
-        """What happened, in a sentence."""
+        """The event, in a sentence."""
         payment, deposit = self.payment, self.discrepancy.deposit
         return self._sentence() % {
             "amount": self.title,
@@ -163,7 +163,7 @@ class DecisionRow:
 
     @property
     def if_accepted(self) -> str:
-        """What accepting would do, to the last digit; empty while that is not known."""
+        """Result of accepting, to the last digit; empty while that is not known."""
         done = self.acceptance
         if done is None:
             return ""
@@ -190,7 +190,7 @@ class DecisionRow:
 
     @property
     def if_given_back(self) -> str:
-        """What giving it back would do, to the last digit."""
+        """Result of giving it back, to the last digit."""
         given = self.giving_back
         if not given.is_possible:
             return _("Everything that came in for this payment is already refunded.")
@@ -216,7 +216,7 @@ class DecisionRow:
         return wording.coins(units, self.discrepancy.decimals, self.discrepancy.asset)
 
     def _own(self, units: int) -> str:
-        """An amount of the coin that the payment asked for."""
+        """An amount of the payment's coin."""
         return wording.coins(units, self.payment.decimals, self.payment.cryptocurrency)
 
     def _network(self, network: str) -> str:
@@ -224,7 +224,7 @@ class DecisionRow:
 
 
 def address_of(discrepancy: Discrepancy) -> str:
-    """Where the list of decisions shows this one: first on its page."""
+    """Address of the list of decisions with this one first on its page."""
     after = uuid.UUID(int=discrepancy.pk.int + 1)
     return f"{reverse('dashboard_decisions')}?before={after}#{discrepancy.public_id}"
 
@@ -251,7 +251,7 @@ def decision_rows(discrepancies: Sequence[Discrepancy]) -> list[DecisionRow]:
 
 
 def decision_row(discrepancy: Discrepancy, *, previews: bool = True) -> DecisionRow:
-    """The row of one open discrepancy, whatever its payment has received; `previews` says what accepting would do."""
+    """The row of one open discrepancy, whatever its payment has received; `previews` adds the result of accepting."""
     payment = payment_of(discrepancy)
     [row] = _rows([discrepancy], [payment.pk])
     return replace(row, acceptance=preview_acceptance(discrepancy, payment)) if previews else row
@@ -269,7 +269,7 @@ def _rows(discrepancies: Sequence[Discrepancy], looked_into: Sequence[uuid.UUID]
 
 
 def _senders(discrepancy: Discrepancy, deposits: Sequence[Deposit]) -> tuple[str, ...]:
-    """Who sent the money: of one transfer its sender, of what the payment received all senders, the first first."""
+    """Senders of the money: of one transfer its sender, of a payment's money all senders, the first first."""
     if discrepancy.deposit:
         return (discrepancy.deposit.sender,)
     counted = [each.sender for each in deposits if each.booked_to == AccountKind.PAYMENT]

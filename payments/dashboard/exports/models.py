@@ -15,7 +15,7 @@ from payments.dashboard.exports.states import ExportStatus
 
 
 class Export(ids.KeyedByTime, ids.PublicRecord, models.Model):
-    """A list of payments that a member asked for as a file. The row is the queue: what is written is in its parts."""
+    """A list of payments that a member requested as a file. The row is the queue: what is written is in its parts."""
 
     public_ids: ClassVar = ids.EXPORT
 

@@ -1,8 +1,8 @@
-"""Asks for an export, writes it part by part, reads it, and deletes it.
+"""Requests an export, writes it part by part, reads it, and deletes it.
 
 A part is some thousand payments, newest first, below the last one of the part before. Each is read and written in a
 short database transaction of its own, so that an export of any length holds nothing that others wait for, and goes on
-where a killed worker stopped. Every payment that was there when the export was asked for is in it once, as it was when
+where a killed worker stopped. Every payment that was there when the export was requested is in it once, as it was when
 its part was read.
 """
 
@@ -50,16 +50,16 @@ class ExportRunning(DomainError):
     message = "An export of yours is being written already. Wait until it is ready."
 
 
-def request_export(*, merchant: Merchant, environment: str, requested_by: User, asked: PaymentFilter) -> Export:
-    """Ask for the payments that these filters match, as they are listed now. ExportRunning while another is written."""
+def request_export(*, merchant: Merchant, environment: str, requested_by: User, filters: PaymentFilter) -> Export:
+    """Request the payments that these filters match, as they are listed now. ExportRunning while another is written."""
     expected = None
-    if asked.is_counted:
+    if filters.is_counted:
         expected = counting.total(
             PAYMENTS,
             merchant_id=merchant.pk,
             environment=environment,
-            statuses=[asked.status] if asked.status else None,
-            keys=asked.keys(),
+            statuses=[filters.status] if filters.status else None,
+            keys=filters.keys(),
         )
     try:
         with transaction.atomic():
@@ -67,7 +67,7 @@ def request_export(*, merchant: Merchant, environment: str, requested_by: User, 
                 merchant=merchant,
                 environment=environment,
                 requested_by=requested_by,
-                filters=asked.as_json(),
+                filters=filters.as_json(),
                 rows_expected=expected,
             )
     except IntegrityError:
@@ -135,11 +135,11 @@ def _write_part(export: Export, rows_of_part: int) -> bool:
 
 
 def _payments_of(export: Export) -> PaymentQuerySet:
-    """The payments that are still to be written: none that was made after the export was asked for."""
-    asked = PaymentFilter.from_json(export.filters)
-    own = Payment.objects.of(export.merchant, export.environment).filter(asked.condition(), pk__lt=export.pk)
-    if asked.q:
-        own = own.filter(Searched(export.merchant, export.environment, asked.q).condition())
+    """Payments that are still to be written: none that was made after the export was requested."""
+    filters = PaymentFilter.from_json(export.filters)
+    own = Payment.objects.of(export.merchant, export.environment).filter(filters.condition(), pk__lt=export.pk)
+    if filters.q:
+        own = own.filter(Searched(export.merchant, export.environment, filters.q).condition())
     return own if export.written_to is None else own.filter(pk__lt=export.written_to)
 
 
@@ -159,7 +159,7 @@ def read_file(export: Export) -> Iterator[bytes]:
 
 
 def purge_exports(*, now: datetime) -> int:
-    """Delete exports that were asked for more than a day ago, with their parts; returns how many."""
+    """Delete exports that were requested more than a day ago, with their parts; returns how many."""
     old = Export.objects.filter(pk__lt=ids.first_uuid_at(now - KEPT_FOR))
     delete_in_batches(ExportPart.objects.filter(export__in=old), batch=50)
     return delete_in_batches(old)

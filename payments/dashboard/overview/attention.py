@@ -1,4 +1,4 @@
-"""What needs a merchant's attention: a link for each kind of thing that waits, counted by one query."""
+"""A merchant's open tasks: a link for each kind of thing that waits, counted by one query."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ refunds_held: Hook[[Merchant, str], QuerySet[Any]] = Hook("refunds_held")
 """Refunds of a merchant in an environment that wait until a payer's account holds the coin; refunds provide them."""
 
 MOST_COUNTED = 100
-"""Of each kind; more are told as this many and more."""
+"""Largest count of each kind; more are shown as this many and more."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _failing(merchant: Merchant, environment: str) -> QuerySet[Endpoint]:
 
 
 def _expiring(merchant: Merchant, environment: str, now: datetime) -> QuerySet[ApiKey]:
-    """Those in use that end soon: they expire, or were replaced and are used nevertheless."""
+    """Keys in use that end soon: they expire, or were replaced and are used nevertheless."""
     live = ApiKey.objects.of(merchant, environment).live()
     expiring = Q(retires_at__isnull=True, expires_at__gt=now, expires_at__lte=now + EXPIRES_SOON)
     still_used = Q(retires_at__gt=now, last_used_at__gt=F("replaced_by__created_at"))
@@ -86,7 +86,7 @@ def _expiring(merchant: Merchant, environment: str, now: datetime) -> QuerySet[A
 
 
 def _old(merchant: Merchant, environment: str, now: datetime) -> QuerySet[ApiKey]:
-    """Older than keys should become; those that expire soon anyway are told of as such."""
+    """Keys older than they should become; those that expire soon anyway are listed as such."""
     live = ApiKey.objects.of(merchant, environment).live().filter(retires_at__isnull=True)
     live = live.filter(created_at__lte=now - ROTATION_REMINDER)
     return live.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now + EXPIRES_SOON))

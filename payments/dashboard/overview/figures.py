@@ -23,7 +23,7 @@ from payments.states import PaymentStatus
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that waits for the merchant, and the page that says what to do."""
+    """Something that waits for the merchant, and the page with the remedy."""
 
     title: str
     words: str
@@ -32,12 +32,12 @@ class Notice:
 
 
 waiting_settlements: Hook[[Merchant, str], Notice | None] = Hook("waiting_settlements")
-"""What is told of settlements and refunds that wait until an account holds the coin; None when none does."""
+"""The notice about settlements and refunds that wait until an account holds the coin; None when none does."""
 
 
 @dataclass(frozen=True)
 class Balance:
-    """What a merchant has of a coin on a network, and what that is worth now; empty without a rate."""
+    """A merchant's balance of a coin on a network, and its present worth; empty without a rate."""
 
     coin: str
     network: str
@@ -52,7 +52,7 @@ class Balances:
     rows: list[Balance]
     total: str
     settled: str = ""
-    """Where nothing is left: what was settled."""
+    """Settled amounts, where nothing is left."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ settlements_coming: Hook[[Merchant, str], Sequence[Coming]] = Hook("settlements_
 
 
 settled_so_far: Hook[[Merchant, str], str] = Hook("settled_so_far")
-"""What came in and what was settled, ever, in words; empty before the first settlement. Settlements provide it."""
+"""Gross and settled amounts, ever, in words; empty before the first settlement. Settlements provide it."""
 
 
 def balances(merchant: Merchant, environment: str, currency: str) -> Balances:
-    """What there is of each coin; coins of which nothing is left are not shown."""
+    """Balance of each coin; coins of which nothing is left are not shown."""
     rows, total = [], Decimal(0)
     has_rates = True
     for balance in merchant_balances(merchant, environment):
@@ -97,7 +97,7 @@ def balances(merchant: Merchant, environment: str, currency: str) -> Balances:
 
 
 def confirming(merchant: Merchant, environment: str) -> list[Coming]:
-    """What was seen on the networks and is not confirmed yet, by coin and network."""
+    """Deposits seen on the networks and not confirmed yet, by coin and network."""
     seen = Payment.objects.of(merchant, environment).filter(status=PaymentStatus.PENDING)
     until = Case(
         When(require_finalized=True, then=_UNTIL_FINAL),
@@ -130,12 +130,12 @@ _UNTIL_FINAL = 1_000_000
 
 
 def _wait(environment: str, network: str, confirmations: int) -> float:
-    """How long the slowest one takes at most, in seconds."""
+    """Longest time the slowest one takes, in seconds."""
     profile = registry.known_profile(environment, network)
     return profile.final_within_seconds if confirmations >= _UNTIL_FINAL else profile.block_seconds * confirmations
 
 
 def notices(merchant: Merchant, environment: str) -> list[Notice]:
-    """What waits until a wallet of the merchant's holds the coin."""
+    """Notices of money that waits until a wallet of the merchant's holds the coin."""
     notice = waiting_settlements(merchant, environment)
     return [] if notice is None else [notice]

@@ -35,7 +35,7 @@ PAID = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus
 class Step:
     """One step, whether it is done, what is missing, and the page where that is done.
 
-    `is_offered` says whether the member may do it there.
+    `is_offered`: the member may do it there.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Step:
 OF_A_BUSINESS = (
     Permission.TAKE_PAYMENTS, Permission.MANAGE_KEYS, Permission.MANAGE_WEBHOOKS, Permission.MANAGE_SETTINGS,
 )  # fmt: skip
-"""What the steps take, but for the second factor, which is a person's own."""
+"""Permissions of the steps, but for the second factor, which is a person's own."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def first_steps_of(request: MemberRequest) -> FirstSteps:
 
 
 def are_offered(member: Member) -> bool:
-    """Whether the overview points to them: somebody who may do none of them, or has put them away, is spared."""
+    """True if the overview points to them: somebody who may do none of them, or has put them away, is spared."""
     return not member.hides_first_steps and any(member.may[each] for each in OF_A_BUSINESS)
 
 
@@ -85,7 +85,7 @@ def show_first_steps(request: MemberRequest) -> HttpResponse:
 @require_POST
 @member_required(action=Action.HIDE_FIRST_STEPS)
 def hide(request: MemberRequest) -> HttpResponse:
-    """Takes the first steps off this member's overview, or puts them back: `show` says which."""
+    """Take the first steps off this member's overview, or put them back with `show`."""
     hides = "show" not in request.POST
     before = {"hides_first_steps": request.member.hides_first_steps}
     Member.objects.filter(pk=request.member.pk).update(hides_first_steps=hides)

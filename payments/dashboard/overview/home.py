@@ -50,8 +50,8 @@ def _overview(request: MemberRequest, *, usual_currency: str) -> dict[str, objec
     period = period_named(request.GET.get("period", ""))
     came = trends.read(merchant, environment, period, now)
     currencies = trends.currencies_of(came, usual_currency)
-    asked = request.GET.get("currency", "")
-    currency = asked if asked in FIAT_DIGITS else currencies[0]
+    code = request.GET.get("currency", "")
+    currency = code if code in FIAT_DIGITS else currencies[0]
     chosen = merchant.settings.get(environment=environment)
     next_run_at = next(iter(outlook_of(chosen, now).next_runs), None)
     attention = {item.kind: item for item in needs_attention(merchant, environment, now)}

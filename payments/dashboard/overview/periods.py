@@ -35,7 +35,7 @@ class Period:
         return now.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY
 
     def starts(self, now: datetime) -> list[datetime]:
-        """When each bar begins, the oldest first."""
+        """Start of each bar, the oldest first."""
         end = self.end(now)
         return [end - self.bar * number for number in range(self.bars, 0, -1)]
 
@@ -43,7 +43,7 @@ class Period:
         return self.end(now) - self.bar * self.bars
 
     def first_before(self, now: datetime) -> datetime:
-        """When the time before it begins, that it is compared with."""
+        """Start of the preceding period used for comparison."""
         return self.end(now) - self.bar * self.bars * 2
 
 

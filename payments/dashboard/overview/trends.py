@@ -1,4 +1,4 @@
-"""How business goes, for the overview: sums of a time beside those of the time before, a chart, and the coins."""
+"""Trends for the overview: sums of a period beside those of the preceding one, a chart, and the coins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REFERENCE_COIN = "USDC"
 
 @dataclass
 class Sums:
-    """What payments came to. `volume` is in the chosen currency; what has no rate is counted in `without_rate`."""
+    """Sums of payments. `volume` is in the chosen currency; payments without a rate are counted in `without_rate`."""
 
     paid: int = 0
     unpaid: int = 0
@@ -62,7 +62,7 @@ Converter = Callable[[Decimal, str], Decimal | None]
 
 
 def converter(into: str, environment: str) -> Converter:
-    """By the rates of this moment, each asked for once."""
+    """Convert by the rates of this moment, each queried once."""
     prices: dict[str, Decimal | None] = {}
 
     def price(currency: str) -> Decimal | None:
@@ -111,7 +111,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class CoinRow:
-    """What came in with one coin on one network."""
+    """Sums of one coin on one network."""
 
     coin: str
     network: str
@@ -122,7 +122,7 @@ class CoinRow:
 
 @dataclass(frozen=True)
 class Trend:
-    """How business went in a period."""
+    """Trend of a period."""
 
     period: Period
     currency: str
@@ -145,7 +145,7 @@ def currencies_of(rows: Iterable[Came], usual: str) -> list[str]:
 
 
 def read(merchant: Merchant, environment: str, period: Period, now: datetime) -> list[Came]:
-    """What the period and the time before it came to: one query, over counters."""
+    """Turnover of the period and the preceding one: one query, over counters."""
     first = period.first_before(now)
     return turnover_between(merchant, environment, period.span, first, period.end(now), bar=period.bar)
 
@@ -193,7 +193,7 @@ def _figures(current: Sums, before: Sums, period: Period, currency: str) -> list
 
 
 def _change(now: Decimal, before: Decimal, period: Period) -> tuple[str, str]:
-    """What became of a sum, in words, and its tone."""
+    """Change of a sum, in words, and its tone."""
     values = {"before": period.before}
     if not before:
         return (_("nothing in %(before)s") % values if now else "", "calm")
@@ -281,7 +281,7 @@ def _coin_rows(coins: dict[tuple[str, str], Sums], environment: str, currency: s
 
 
 def coins_worth(units: int, decimals: int, coin: str, currency: str, environment: str) -> Decimal | None:
-    """What coins are worth in a currency now; None without a rate."""
+    """Worth of coins in a currency now; None without a rate."""
     try:
         price = quote(currency, coin, environment=environment).rate
     except RateUnavailable:

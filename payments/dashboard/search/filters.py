@@ -1,4 +1,4 @@
-"""What a list of payments, and its export, are narrowed down by."""
+"""Filters of a list of payments, and of its export."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PaymentFilter:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the counters know how many payments there are: by status and day they do."""
+        """True if the counters know how many payments there are: by status and day they do."""
         return self.as_json().keys() <= {"status", "start", "end"}
 
     def keys(self) -> KeyRange:

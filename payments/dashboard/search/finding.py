@@ -36,7 +36,8 @@ NEWEST = 5_000
 """So many of the newest payments are looked through first: what many payments contain is found there."""
 
 RARE = 10_000
-"""What few of the newest contain is looked for by the index, in so many payments that contain it, newest first."""
+"""Text that few of the newest payments contain is searched by the index, in so many payments that contain it, newest
+first."""
 
 _OF_SPANS = f"""
     SELECT found.payment_id FROM unnest(%s::text[]) AS span (pieces), LATERAL (
@@ -46,7 +47,7 @@ _OF_SPANS = f"""
         ) AS entry ORDER BY payment_id DESC
     ) AS found LIMIT %s
 """  # noqa: S608 - the table's own name
-"""Goes through the spans in their order, and ends in that in which enough is found. `OFFSET 0` has the pieces asked of
+"""Goes through the spans in their order, and ends in that in which enough is found. `OFFSET 0` has the pieces read from
 their index, where the planner would rather walk along the keys."""
 
 Payments = QuerySet[Payment, Payment]
@@ -96,7 +97,7 @@ def _address_filters(environment: str, text: str) -> list[tuple[list[str], list[
 
 @dataclass(frozen=True)
 class Searched:
-    """What was typed, for one merchant and environment."""
+    """The search text, for one merchant and environment."""
 
     merchant: Merchant
     environment: str
@@ -104,7 +105,7 @@ class Searched:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether too little was typed to look for payments that contain it."""
+        """True if the text is too short to search payments that contain it."""
         return len(self._part) < SHORT
 
     def condition(self) -> Q:
@@ -154,8 +155,8 @@ class Searched:
         if typed is None:
             return []
         amounts = readings_of(typed["number"])
-        asked = (typed["currency"] or "").upper()
-        currencies = [asked] if asked else list(FIAT_DIGITS)
+        currency = (typed["currency"] or "").upper()
+        currencies = [currency] if currency else list(FIAT_DIGITS)
         fits = []
         every_digits = sorted({FIAT_DIGITS[each] for each in currencies if each in FIAT_DIGITS})
         for amount, digits in product(amounts, every_digits):
@@ -184,8 +185,8 @@ class Searched:
         return SearchEntry.objects.filter(merchant_id=self.merchant.pk, environment=self.environment)
 
     def _containing(self, payments: Payments, before: uuid.UUID) -> Iterator[Q]:
-        """The newest payments that contain it, then the older ones. Of two characters the index alone says it, as
-        these are looked for in the metadata alone."""
+        """The newest payments that contain it, then the older ones. For two characters the index alone decides, as
+        these are searched in the metadata alone."""
         if self.is_too_short:
             return
         if len(self._part) >= LENGTH:

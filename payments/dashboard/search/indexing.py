@@ -36,7 +36,7 @@ def index_payments(*, batch: int = BATCH) -> int:
 
 
 def to_index() -> list[QuerySet[Any]]:
-    """What has no entry yet, or one that lacks something."""
+    """Payments that have no entry yet, or one that lacks something."""
     return [
         Payment.objects.filter(pk__gt=Coalesce(Subquery(_newest("payment_id")), Value(NO_DEPOSIT))),
         _paid().filter(pk__gt=Coalesce(Subquery(_newest("deposits_until")), Value(NO_DEPOSIT))),
@@ -81,7 +81,7 @@ def _newest(field: str) -> QuerySet[SearchEntry, Any]:
 
 
 def _from(field: str) -> Q:
-    """What may have appeared since the newest that an entry has in this field."""
+    """Rows that may have appeared since the newest that an entry has in this field."""
     newest = _newest(field).first()
     return Q() if newest is None else Q(pk__gte=ids.first_uuid_at(ids.created_at_of(newest) - OVERLAP))
 

@@ -1,4 +1,4 @@
-"""What a part of a payment's text is found by."""
+"""Index of parts of a payment's text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUTDATED: Final = ~Q(pieces__contains=[DATED])
 class SearchEntry(models.Model):
     """The searchable text of one payment, and the pieces that an index finds it by. Written in the background.
 
-    It repeats what the payment says, so it can be deleted: the task writes it again.
+    It repeats the payment's data, so it can be deleted: the task writes it again.
     """
 
     payment_id = models.UUIDField(primary_key=True)

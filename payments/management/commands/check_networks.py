@@ -1,4 +1,4 @@
-"""`manage.py check_networks`: are wallets, contracts, coins and providers what the settings say?"""
+"""`manage.py check_networks`: compares wallets, contracts, coins and providers with the settings."""
 
 from __future__ import annotations
 

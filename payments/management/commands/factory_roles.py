@@ -53,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError(f"Not as the settings say: {'; '.join(wrong)}.")
 
     def _show(self, role: Role) -> bool:
-        """Whether somebody else holds it."""
+        """Print the role's holder; True if somebody else holds it."""
         is_wrong = role.holder != role.expected
         should = f"  should be {role.expected or 'set: EVM_OWNER is empty'}" if is_wrong else ""
         self.stdout.write(f"  {role.name:9} {role.holder}{should}")

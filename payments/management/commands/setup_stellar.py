@@ -50,7 +50,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _propose(self, chain: StellarChain) -> bool:
-        """Say what is missing and what it costs; returns whether anything is."""
+        """Print what is missing and its cost; returns whether anything is."""
         plan = chain.preparation().plan()
         for step in plan.steps:
             self.stdout.write(f"  {_xlm(step.reserve):>15}  {step.text}")
