@@ -148,7 +148,7 @@ def test_who_is_invited_sees_and_may_do_what_the_role_says(
         page.get_by_role("link", name="Change the role of ada@harbour.example").click()
         page.get_by_role("radio", name=role).check()
         page.get_by_role("button", name="Change the role").click()
-        expect(page.get_by_text(f"ada@harbour.example is {role} now.")).to_be_visible()
+        expect(page.get_by_text(f"ada@harbour.example is now {role}.")).to_be_visible()
         assert refused_by_the_table(guest, role.lower()) == []
     guest.goto(f"/dashboard/payments/{payment.public_id}")
     expect(guest.get_by_role("button", name="Cancel the payment")).to_have_count(0)
