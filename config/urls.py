@@ -26,8 +26,10 @@ from payments.dashboard import links as link_pages
 from payments.dashboard import listing as payment_list
 from payments.dashboard import payment_page as payment_pages
 from payments.dashboard import wallets as wallet_pages
+from payments.dashboard.decisions import early as early_pages
 from payments.dashboard.decisions import pages as decision_pages
 from payments.dashboard.decisions import policy as policy_pages
+from payments.dashboard.decisions import several as several_pages
 from payments.dashboard.overview import first_steps
 from payments.dashboard.overview import home as home_page
 from payments.monitoring.accounting import pages as accounting_pages
@@ -160,6 +162,7 @@ page_routes = [
     path("dashboard/payments/exports/<str:export_id>/file", payment_list.download, name="dashboard_export_file"),
     path("dashboard/payments/new", link_pages.take_payment, name="dashboard_take_payment"),
     path("dashboard/payments/<str:payment_id>", payment_pages.show_payment, name="dashboard_payment"),
+    path("dashboard/payments/<str:payment_id>/close", early_pages.close, name="dashboard_close_payment"),
     path("dashboard/payments/<str:payment_id>/cancel", payment_pages.cancel, name="dashboard_cancel_payment"),
     path(
         "dashboard/payments/<str:payment_id>/transaction",
@@ -169,6 +172,8 @@ page_routes = [
     path("dashboard/payments/<str:payment_id>/simulate", payment_pages.simulate, name="dashboard_simulate_payment"),
     path("dashboard/payments/<str:payment_id>/refund", refund_pages.refund_payment, name="dashboard_refund_payment"),
     path("dashboard/decisions", decision_pages.list_decisions, name="dashboard_decisions"),
+    path("dashboard/decisions/accept", several_pages.accept_several, name="dashboard_accept_several"),
+    path("dashboard/decisions/give-back", giving_back_pages.give_several_back, name="dashboard_give_several_back"),
     path("dashboard/decisions/<str:discrepancy_id>/accept", decision_pages.accept, name="dashboard_accept"),
     path("dashboard/decisions/<str:discrepancy_id>/give-back", giving_back_pages.give_back, name="dashboard_give_back"),
     path("dashboard/payments/<str:payment_id>/show", link_pages.show_to_payer, name="dashboard_show_to_payer"),

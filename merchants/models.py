@@ -211,6 +211,11 @@ class MerchantSettings(models.Model):
         default=0, help_text="Of the price, in hundredths of a percent: so much of a surplus is kept, where it is."
     )
     surplus_since = models.DateTimeField(null=True, help_text="Payments made before wait for a decision.")
+    one_reason_below = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        help_text="In dollars: what is worth less shares one reason with others that are accepted together.",
+    )
     wallet_allow_list = ArrayField(models.CharField(max_length=80), default=list, blank=True)
     wallets_allowed_at = models.JSONField(
         default=dict, blank=True, help_text="When each wallet came onto the allow list, as ISO 8601: it must cool off."

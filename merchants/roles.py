@@ -98,6 +98,7 @@ class Action(TextChoices):
     CANCEL_PAYMENT = "payment.cancel", _P.TAKE_PAYMENTS, _("Cancelled a payment")
     NAME_TRANSACTION = "payment.name_transaction", _P.TAKE_PAYMENTS, _("Entered the transaction of a payment")
     SIMULATE_PAYMENT = "payment.simulate", _P.TAKE_PAYMENTS, _("Simulated a payer")
+    CLOSE_PAYMENT = "payment.close", _P.DECIDE, _("Ended the time of an underpaid payment early")
     ACCEPT_MONEY = "decision.accept", _P.DECIDE, _("Accepted money that waited for a decision")
     GIVE_MONEY_BACK = "decision.give_back", _P.REFUND, _("Refunded money that waited for a decision")
     REQUEST_REFUND = "refund.request", _P.REFUND, _("Created a refund")

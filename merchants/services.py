@@ -77,6 +77,7 @@ class SettingsChanges(TypedDict, total=False):
     late_payments: str
     surplus: str
     surplus_kept_bps: int
+    one_reason_below: int
     wallet_allow_list: Sequence[str]
 
 

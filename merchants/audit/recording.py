@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -81,6 +82,18 @@ class OngoingAction:
             else:
                 transaction.set_rollback(True)
         return response
+
+    @contextmanager
+    def alone(self) -> Iterator[OngoingAction]:
+        """One of several actions of the same kind, in a database transaction of its own: logged once it has said that
+        it is done, and undone else, by itself."""
+        one = OngoingAction(self.action, member=self._member, environment=self._environment, origin=self._origin)
+        with transaction.atomic(durable=True):
+            yield one
+            if one._is_done:
+                one._log()
+            else:
+                transaction.set_rollback(True)
 
     def _end(self, *, is_done: bool) -> None:
         if self._is_done is not None:

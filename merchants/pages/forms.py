@@ -299,6 +299,17 @@ class PolicyForm(LookMixin):
         label=gettext_lazy("Kept up to this percentage of the price"),
         help_text=gettext_lazy("At most 1. A larger surplus waits for your decision."),
     )
+    one_reason_below = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=1_000_000,
+        label=gettext_lazy("One reason is enough below, in US dollars"),
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text=gettext_lazy(
+            "When you accept several at once, each that is worth as much or more has a reason of its own. It counts at "
+            "once; with 0 or nothing each has its own."
+        ),
+    )
     field_of_param: ClassVar = {
         "paymentTolerance": "payment_tolerance",
         "latePayments": "late_payments",
@@ -324,6 +335,7 @@ class PolicyForm(LookMixin):
             "late_payments": chosen.late_payments,
             "surplus": chosen.surplus,
             "surplus_kept": f"{kept:.2f}" if kept else None,
+            "one_reason_below": chosen.one_reason_below or None,
         }
 
     def changes(self) -> SettingsChanges:
@@ -333,6 +345,7 @@ class PolicyForm(LookMixin):
             "late_payments": self.cleaned_data["late_payments"],
             "surplus": surplus,
             "surplus_kept_bps": int(kept * BPS_IN_A_PERCENT) if surplus == Surplus.KEEP else 0,
+            "one_reason_below": self.cleaned_data["one_reason_below"] or 0,
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django import forms
@@ -124,7 +125,41 @@ class AcceptForm(ShownForm):
     )
 
     def clean_reason(self) -> str:
-        reason: str = self.cleaned_data["reason"]
-        if not reason.isprintable():
-            raise ValidationError(_("Use printable characters only."))
-        return reason
+        return printable(self.cleaned_data["reason"])
+
+
+class SeveralForm(LookMixin):
+    """Why money is accepted, or given back, together: one reason for all, and one for each key of `alone`."""
+
+    def __init__(self, data: Any, *, alone: Sequence[str], shares: bool, is_required: bool) -> None:
+        super().__init__(data)
+        if shares:
+            self.fields["reason"] = self._reason(required=is_required)
+            if alone:
+                self.fields["reason"].label = _("Reason for all the others")
+        for key in alone:
+            self.fields[key] = self._reason(required=is_required)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
+
+    @staticmethod
+    def _reason(*, required: bool) -> forms.CharField:
+        return forms.CharField(
+            required=required,
+            label=_("Reason"),
+            max_length=500,
+            widget=forms.TextInput(attrs={"autocomplete": "off"}),
+            error_messages={"required": _("Enter a short reason. It is saved with the payment.")},
+            help_text=_("A note of your own. The payer does not see it."),
+        )
+
+    def clean(self) -> dict[str, Any]:
+        asked: dict[str, Any] = super().clean() or self.cleaned_data
+        return {name: printable(value) for name, value in asked.items()}
+
+
+def printable(text: str) -> str:
+    """The text, of one line; ValidationError for anything else."""
+    if not text.isprintable():
+        raise ValidationError(_("Use printable characters only."))
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.contrib import messages
 from django.db import transaction
@@ -10,20 +11,23 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.access.log_in.single_use import close_form, open_form
-from merchants.audit.recording import fields_of
+from merchants.audit.recording import OngoingAction, fields_of
 from merchants.models import Merchant
 from merchants.roles import Action
 from payments.dashboard.decisions import pages
-from payments.dashboard.decisions.rows import GivingBack, RecordRow, Waiting, decision_row, payment_of
+from payments.dashboard.decisions.rows import DecisionRow, GivingBack, RecordRow, Waiting, decision_row, payment_of
+from payments.dashboard.decisions.several import Choice, Sent, decide_several
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.suspense import refund_accounting
+from payments.suspense.acceptance import DiscrepancyResolved
 from payments.suspense.destinations import family_of
 from refunds import wording
 from refunds.models import Refund
@@ -80,8 +84,6 @@ def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
             request.action.refused()
             return redirect("dashboard_decisions")
         if (refund := _give_back_as_shown(request, discrepancy, form)) is not None:
-            named = {"refund": refund.public_id, **fields_of(refund, "destination", "memo", "reason")}
-            request.action.done(discrepancy, after=pages.logged(discrepancy) | named)
             messages.success(request, _("The refund is created, and its money is reserved."))
             return redirect("dashboard_refund", refund.public_id)
         discrepancy = pages.own_discrepancy(request, discrepancy_id)
@@ -96,26 +98,67 @@ def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
 
 def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: GiveBackForm) -> Refund | None:
     """The refund; None when it was refused, or would be something else by now than what the page has shown."""
-    chosen = form.cleaned_data
+    asked = form.cleaned_data
+    to = NewRefund(
+        destination=asked["destination"],
+        memo=asked.get("memo", ""),
+        memo_type=form.memo_type,
+        reason=asked["reason"],
+    )
     try:
-        with transaction.atomic():
-            payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
-            fresh = pages.fresh(discrepancy)
-            row = decision_row(fresh, previews=False)
-            if chosen["shown"] != row.fingerprint:
-                form.add_error(None, str(pages.CHANGED))
-                return None
-            return create_refund(
-                payment=payment,
-                request=NewRefund(
-                    discrepancy=fresh,
-                    destination=chosen["destination"],
-                    memo=chosen.get("memo", ""),
-                    memo_type=form.memo_type,
-                    reason=chosen["reason"],
-                ),
-                requested_by=request.user.email,
-            )
+        return _give_back(request.action, discrepancy, to, shown=asked["shown"], by=request.user.email)
     except DomainError as refusal:
         form.add_refusal(refusal)
         return None
+
+
+def _give_back(action: OngoingAction, discrepancy: Discrepancy, to: NewRefund, *, shown: str, by: str) -> Refund:
+    """Give back what a page has shown, and tell the audit log; ShownChanged when that would be something else now."""
+    with transaction.atomic():
+        payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
+        fresh = pages.fresh(discrepancy)
+        if fresh.status != DiscrepancyStatus.OPEN:
+            raise DiscrepancyResolved
+        if shown != decision_row(fresh, previews=False).fingerprint:
+            raise pages.ShownChanged
+        refund = create_refund(payment=payment, request=replace(to, discrepancy=fresh), requested_by=by)
+    named = {"refund": refund.public_id, **fields_of(refund, "destination", "memo", "reason")}
+    action.done(discrepancy, after=pages.logged(discrepancy) | named)
+    return refund
+
+
+# --- several at once -----------------------------------------------------------------------------------
+
+
+def _give_one_back(request: MemberRequest, action: OngoingAction, discrepancy: Discrepancy, case: Sent) -> None:
+    _give_back(action, discrepancy, NewRefund(reason=case.reason), shown=case.shown, by=request.user.email)
+
+
+def _why_not_together(row: DecisionRow) -> str:
+    if row.giving_back.is_possible and not row.giving_back.sender:
+        return _("It did not come from one address: refund it by itself.")
+    return ""
+
+
+GIVING_BACK = Choice(
+    title=gettext_lazy("Refund together"),
+    label=gettext_lazy("Refund all of them"),
+    done=gettext_lazy("The refund is created, and its money is reserved."),
+    note=gettext_lazy(
+        "The network is asked first whether an address can be paid back; if it cannot, nothing is sent there and you "
+        "are asked for another one. You can cancel a refund until it is sent."
+    ),
+    words=lambda row: row.if_given_back,
+    is_possible=lambda row: row.giving_back.is_possible and bool(row.giving_back.sender),
+    why_not=_why_not_together,
+    decide=_give_one_back,
+    previews=False,
+    asks_why=False,
+)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(action=Action.GIVE_MONEY_BACK, several=True)
+def give_several_back(request: MemberRequest) -> HttpResponse:
+    return decide_several(request, GIVING_BACK)

@@ -40,7 +40,16 @@ from refunds.states import NamedBy
 from tests.dashboard.addresses import FIELDS, ONLY_OF_THE_SESSION, READS, WRITES, Records, everything
 from tests.dashboard.conftest import browser_of
 from tests.factories import PASSWORD, make_member, make_merchant
-from tests.payments.scenes import POLYGON, STELLAR, WALLETS, make_payment, mine_and_watch, pay_without_memo, watch
+from tests.payments.scenes import (
+    POLYGON,
+    STELLAR,
+    WALLETS,
+    make_payment,
+    mine_and_watch,
+    pay_and_confirm,
+    pay_without_memo,
+    watch,
+)
 from tests.refunds.filing import file_of
 from tests.refunds.scenes import wallet
 from tests.settlements.page_scenes import earn, fail
@@ -60,6 +69,15 @@ def as_they_are(records: Records) -> tuple[Records, dict[str, Any]]:
 def paid(records: Records) -> tuple[Records, dict[str, Any]]:
     payment = earn(records.payment.merchant, network=STELLAR)
     return replace(records, payment=payment), {"amount": "10", "destination": wallet()}
+
+
+def short(records: Records) -> tuple[Records, dict[str, Any]]:
+    payment = pay_and_confirm(make_payment(STELLAR, merchant=records.payment.merchant), "60")
+    return replace(records, payment=payment), {"accept": "yes"}
+
+
+def a_ticked_sum(records: Records) -> tuple[Records, dict[str, Any]]:
+    return records, {"case": records.discrepancy.public_id, records.discrepancy.public_id: "It is ours."}
 
 
 def money_without_a_memo(records: Records) -> tuple[Records, dict[str, Any]]:
@@ -241,6 +259,18 @@ DONE: Mapping[str, Done] = {
         after={"payment", "amount", "coins", "destination", "memo", "reason"},
         scene=paid,
     ),
+    "/dashboard/payments/{payment}/close": Done(
+        Action.CLOSE_PAYMENT, "payment", {"expires_at"}, {"expires_at"}, scene=short
+    ),
+    "/dashboard/decisions/accept": Done(
+        Action.ACCEPT_MONEY, "discrepancy", after={"payment", "amount", "reason"}, scene=a_ticked_sum
+    ),
+    "/dashboard/decisions/give-back": Done(
+        Action.GIVE_MONEY_BACK,
+        "discrepancy",
+        after={"payment", "amount", "refund", "destination", "memo", "reason"},
+        scene=a_ticked_sum,
+    ),
     "/dashboard/decisions/{discrepancy}/accept": Done(
         Action.ACCEPT_MONEY, "discrepancy", after={"payment", "amount", "reason"}
     ),
@@ -342,6 +372,9 @@ REFUSED: Mapping[str, Scene] = {
     "/dashboard/payments/{payment}/cancel": paid,
     "/dashboard/payments/{payment}/transaction": as_they_are,
     "/dashboard/payments/{payment}/refund": paid,
+    "/dashboard/payments/{payment}/close": as_they_are,
+    "/dashboard/decisions/accept": as_they_are,
+    "/dashboard/decisions/give-back": as_they_are,
     "/dashboard/decisions/{discrepancy}/accept": as_they_are,
     "/dashboard/decisions/{discrepancy}/give-back": as_they_are,
     "/dashboard/refunds/{refund}/destination": refund_on_its_way,
@@ -385,6 +418,10 @@ def opened(client: Client, address: str) -> dict[str, str]:
     return dict(re.findall(r'name="(form_id|shown)"\s+value="([^"]*)"', client.get(address).text))
 
 
+def ticked(address: str, fields: dict[str, Any]) -> str:
+    return f"{address}?case={fields['case']}" if "case" in fields else address
+
+
 def test_every_action_is_logged_once(client: Client, records: Records) -> None:
     assert set(DONE) == set(WRITES) - ONLY_OF_THE_SESSION
     own = client_member(records).public_id
@@ -394,7 +431,7 @@ def test_every_action_is_logged_once(client: Client, records: Records) -> None:
         scene, fields = expected.scene(records)
         address = scene.in_path(path)
         known = {each.pk for each in LoggedAction.objects.all()}
-        reply = client.post(address, FIELDS | fields | opened(client, address))
+        reply = client.post(address, FIELDS | fields | opened(client, ticked(address, fields)))
         assert reply.status_code in (200, 302), path
         rows = [each for each in LoggedAction.objects.all() if each.pk not in known]
         assert len(rows) == 1, path

@@ -198,6 +198,7 @@ def member_required(
     action: Action | None = None,
     before_transaction: Callable[..., object] | None = None,
     only_session: bool = False,
+    several: bool = False,
 ) -> Callable[[_MemberView[_P]], _View[_P]]: ...
 def member_required(
     view: Any = None,
@@ -207,6 +208,7 @@ def member_required(
     action: Action | None = None,
     before_transaction: Callable[..., object] | None = None,
     only_session: bool = False,
+    several: bool = False,
 ) -> Any:
     """Lets members through who have the permission, with `request.member`, `.merchant` and `.environment` set.
 
@@ -218,7 +220,8 @@ def member_required(
     no permission of its own, else when the form is sent.
 
     The POST is one database transaction, which also writes the audit log (see `OngoingAction.perform`). Queries outside
-    Ballast run before it begins, in `before_transaction`, which gets the arguments of the view.
+    Ballast run before it begins, in `before_transaction`, which gets the arguments of the view. A page that does
+    `several` things does each by `request.action.alone()`, and changes nothing beside.
 
     Strangers are sent to log in; people who are no member of any merchant, or whose role lacks the permission, are
     refused with 403.
@@ -257,7 +260,7 @@ def member_required(
                 record=next(iter(kwargs.values()), ""),
             )
             with as_chosen(language=member.language, zone=member.timezone, numbers=member.number_style):
-                if not is_change:
+                if not is_change or several:
                     return inner(known, *args, **kwargs)
                 if before_transaction is not None:
                     known.heard = before_transaction(known, *args, **kwargs)

@@ -6,11 +6,12 @@ import uuid
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
@@ -21,6 +22,7 @@ from config.errors import DomainError
 from config.pages import wording
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.access.log_in.single_use import close_form, open_form
+from merchants.audit.recording import OngoingAction
 from merchants.models import Merchant
 from merchants.roles import Action
 from merchants.wording import exact
@@ -40,12 +42,20 @@ from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 
 SECTION = "dashboard_decisions"
-PAGE_SIZE = 10
+PAGE_SIZE = 20
+"""So many can be decided about at once."""
 MOST_COUNTED = 100
 """The number in the navigation counts no further than this of each kind."""
 
 CHANGED = gettext_lazy("The result of this action has changed since you opened the page. Check it again.")
 USED_FORM = gettext_lazy("This form was already submitted. Nothing was done twice.")
+
+
+class ShownChanged(DomainError):
+    code = "shown_changed"
+
+    def __init__(self) -> None:
+        super().__init__(str(CHANGED))
 
 
 def waiting_count(merchant: Merchant, environment: str) -> int:
@@ -96,6 +106,9 @@ def list_decisions(request: MemberRequest) -> HttpResponse:
         "form": form,
         "rows": shown,
         "filtered": bool(kind),
+        "has_sums": any(isinstance(row, DecisionRow) for row in shown),
+        "all_ticked": "tick" in request.GET,
+        "tick_url": f"?{urlencode({**request.GET.dict(), 'tick': 'all'})}",
         "not_yet": "" if before else _not_yet(request.merchant, request.environment),
         "first_url": url(None) if before else "",
         "next_url": url(shown[-1].key) if len(rows) > PAGE_SIZE else "",
@@ -172,19 +185,26 @@ def accept(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
 
 def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: AcceptForm) -> bool:
     """Accept it; False when that would do something else by now than what the page has shown."""
+    asked = form.cleaned_data
     try:
-        with transaction.atomic():
-            Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
-            row = decision_row(fresh(discrepancy))
-            if row.acceptance is None or form.cleaned_data["shown"] != row.fingerprint:
-                form.add_error(None, str(CHANGED))
-                return False
-            accept_discrepancy(discrepancy, resolved_by=request.user.email, note=form.cleaned_data["reason"])
+        accept_shown(request.action, discrepancy, shown=asked["shown"], reason=asked["reason"], by=request.user.email)
     except DomainError as refusal:
         form.add_refusal(refusal)
         return False
-    request.action.done(discrepancy, after=logged(discrepancy) | {"reason": form.cleaned_data["reason"]})
     return True
+
+
+def accept_shown(action: OngoingAction, discrepancy: Discrepancy, *, shown: str, reason: str, by: str) -> None:
+    """Accept what a page has shown, and tell the audit log; ShownChanged when that would do something else by now."""
+    with transaction.atomic():
+        Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
+        row = decision_row(fresh(discrepancy))
+        if row.discrepancy.status != DiscrepancyStatus.OPEN:
+            raise DiscrepancyResolved
+        if row.acceptance is None or shown != row.fingerprint:
+            raise ShownChanged
+        accept_discrepancy(discrepancy, resolved_by=by, note=reason)
+    action.done(discrepancy, after=logged(discrepancy) | {"reason": reason})
 
 
 def logged(discrepancy: Discrepancy) -> dict[str, str]:
@@ -196,9 +216,13 @@ def logged(discrepancy: Discrepancy) -> dict[str, str]:
 
 def own_discrepancy(request: MemberRequest, discrepancy_id: str) -> Discrepancy:
     """Money of a payment of this merchant and environment, decided or not; Http404 for any other."""
+    return get_object_or_404(own_discrepancies(request), pk=ids.DISCREPANCY.decode(discrepancy_id))
+
+
+def own_discrepancies(request: MemberRequest) -> QuerySet[Discrepancy]:
+    """Money of payments of this merchant and environment, decided or not."""
     own = Discrepancy.objects.filter(merchant=request.merchant, environment=request.environment, payment__isnull=False)
-    found = own.select_related("payment__payment_link", "deposit").defer("payment__qr_png")
-    return get_object_or_404(found, pk=ids.DISCREPANCY.decode(discrepancy_id))
+    return own.select_related("payment__payment_link", "deposit").defer("payment__qr_png")
 
 
 def decided_already(request: MemberRequest, discrepancy: Discrepancy) -> HttpResponse:
