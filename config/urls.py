@@ -22,6 +22,7 @@ from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import PaymentViewSet
 from payments.checkout import claim_page, link_page, mail_page, page, preview, simulator_page, wallet_page
+from payments.checkout.choices.page import choose_again
 from payments.dashboard import links as link_pages
 from payments.dashboard import listing as payment_list
 from payments.dashboard import payment_page as payment_pages
@@ -274,6 +275,7 @@ page_routes = [
     path("brand/<str:version>/logo.png", brand_files.show_logo, name="brand_logo"),
     path("pay.js", page.show_pay_script, name="pay_script"),
     path("pay/<str:payment_id>", page.show_payment, name="checkout"),
+    path("pay/<str:payment_id>/choose", choose_again, name="checkout_choose"),
     path("pay/<str:payment_id>/status", page.show_status, name="checkout_status"),
     path("pay/<str:payment_id>/simulate", simulator_page.simulate, name="checkout_simulate"),
     path("pay/<str:payment_id>/wallet", wallet_page.ask_wallet, name="checkout_ask_wallet"),

@@ -79,7 +79,7 @@ class Terms:
 
     def require_seen(self, environment: str) -> None:
         """NetworkUnavailable where money sent now would not be seen soon, or not at the address that is given out."""
-        if not self._is_read(environment) or not self.gives_out_addresses(environment):
+        if not self.is_read(environment) or not self.gives_out_addresses(environment):
             raise NetworkUnavailable(param="network", retry_after_seconds=60)
 
     def require_coin(self, coin: str) -> None:
@@ -98,9 +98,9 @@ class Terms:
         known = orjson.loads(self.derivations) if self.derivations else None
         return may_give_out(environment, registry.chain(environment, self.network), known, self.sequence)
 
-    def _is_read(self, environment: str) -> bool:
-        """True if the network is read: one is read from where it stands at its first query, so that what is sent before
-        could be missed, but for a simulated one, which is read from its beginning."""
+    def is_read(self, environment: str) -> bool:
+        """True if money sent now would be seen soon: a network is read from where it stands at its first query, but a
+        simulated one from its beginning."""
         if self.is_halted or self.polled_at is None:
             return not self.is_halted and registry.is_simulated(environment)
         return timezone.now() - self.polled_at <= NETWORK_SILENCE_MAX

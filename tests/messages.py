@@ -33,7 +33,7 @@ PAYERS = (
     "templates/503.html", "templates/base.html", "templates/checkout", "templates/receipts", "templates/refunds",
     "templates/partials/copy.html", "templates/partials/field.html", "templates/partials/proof_words.html",
     "templates/partials/sandbox_strip.html",
-    "config/pages/wording.py", "payments/claims/explanation.py", "payments/checkout", "payments/links/choices.py",
+    "config/pages/wording.py", "payments/claims/explanation.py", "payments/checkout", "payments/choices.py",
     "payments/receipts",
     "payments/chains/ownership.py", "refunds/pages/payer.py", "refunds/pages/destination.py",
     "refunds/pages/sender_return.py", "refunds/pages/forms.py:DestinationForm",

@@ -94,6 +94,8 @@ class NetworkProfile:
     """The most it offers for a unit of gas, base fee and tip together, unless set. Above it nothing is signed."""
     gas_reserve: int
     """For how many usual sweeps and their payouts the hot wallet holds native coins before an alarm, unless set."""
+    exchange_names: tuple[str, ...] = ()
+    """What exchanges call it beside its name."""
     explorer: str = ""
     """Where people look an on-chain transaction up: its hash follows. Empty where nobody can."""
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import structlog
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.errors import DomainError, InvalidParameter
+from merchants.access.errors import TooManyRequests
 from merchants.pages.forms import LookMixin, PriceField
 from payments.chains import registry
+from payments.chains.errors import NetworkUnavailable
+from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.link_view import LinkView
+from payments.choices import Choice
 from payments.claims.claims import parse_transaction_hash
 from payments.models import Payment
+from payments.rates.quoting import RateUnavailable
+
+logger = structlog.get_logger(__name__)
 
 HASH_DIGITS = 64
 _HEX = "[0-9a-fA-F]"
@@ -73,25 +83,62 @@ class ContactForm(LookMixin):
         self.fields["email"].error_messages |= {"required": wrong, "invalid": wrong}
 
 
-class LinkForm(LookMixin):
+class ChoiceForm(LookMixin):
+    """A coin and a network. The page asks for the coin first, and by a field of its own for the network of each."""
+
+    choice = forms.ChoiceField(
+        label=_("Pay with"),
+        widget=forms.HiddenInput,
+        error_messages={"required": _("Choose a coin and a network."), "invalid_choice": _("Choose one of these.")},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *args: Any, choices: Sequence[Choice], **options: Any):
+        if data is not None and "choice" not in data:
+            data = {**{name: data[name] for name in data}, "choice": data.get(f"choice_{data.get('coin', '')}", "")}
+        super().__init__(data, *args, **options)
+        values = [(choice.value, choice.words) for choice in choices]
+        self.fields["choice"].choices = values  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["choice"].initial = values[0][0] if values else ""
+        self.has_one_choice = len(values) == 1
+
+    def add_choice_refusal(self, refusal: DomainError, payee: str) -> None:
+        """What the payer can do about it. Nothing was made or changed."""
+        match refusal:
+            case TooManyRequests():
+                self.add_error(
+                    None, gettext("Too many payments are being started here right now. Please try again in a minute.")
+                )
+            case InvalidParameter(param="amount" | "choice"):
+                self.add_refusal(refusal)
+            case NetworkUnavailable() | UnsupportedNetwork() | UnsupportedAsset():
+                words = gettext(
+                    "This network cannot be reached right now. Choose another one, or try again in a minute."
+                )
+                self.add_error("choice", words)
+            case RateUnavailable():
+                self.add_error(
+                    None,
+                    gettext(
+                        "We cannot calculate the price in coins right now. Nothing was charged. Try again in a minute."
+                    ),
+                )
+            case _:
+                logger.warning("choice refused", code=refusal.code, param=refusal.param)
+                words = gettext(
+                    "%(payee)s cannot be paid this way right now. Choose another coin or network, or contact them."
+                )
+                self.add_error(None, words % {"payee": payee})
+
+
+class LinkForm(ChoiceForm):
     """Choices of a payment link's payer: the amount, the coin and the network."""
 
     amount = PriceField(label=_("Amount"), error_messages={"required": _("Enter the amount that you want to pay.")})
-    choice = forms.ChoiceField(
-        label=_("Pay with"),
-        widget=forms.RadioSelect,
-        error_messages={"required": _("Choose a coin and a network."), "invalid_choice": _("Choose one of these.")},
-    )
     form_id = forms.CharField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, *args: Any, view: LinkView, **options: Any) -> None:
-        super().__init__(*args, **options)
+        super().__init__(*args, choices=view.choices, **options)
         self.view = view
-        choices = [(choice.value, choice.words) for choice in view.choices]
-        self.fields["choice"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
-        if len(choices) == 1:
-            self.fields["choice"].widget = forms.HiddenInput()
-            self.fields["choice"].initial = choices[0][0]
         if view.price:
             del self.fields["amount"]
         else:

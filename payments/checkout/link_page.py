@@ -14,13 +14,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from config import ids
-from config.errors import DomainError, InvalidParameter
+from config.errors import DomainError
+from config.money import FIAT_DIGITS, from_units
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
 from merchants.pages.branding import brand_of, let_frame, use_language_of
-from payments.chains.errors import NetworkUnavailable
-from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
+from payments.checkout.choices.options import CoinOptions, options_of, payable_now
 from payments.checkout.claim_page import PRIVATE_HEADERS
 from payments.checkout.forms import LinkForm
 from payments.checkout.link_view import LinkView, closed_state, view_link
@@ -29,10 +29,10 @@ from payments.links.models import CODE_CHARACTERS, PaymentLink
 from payments.links.services import LinkNotActive, begin_payment
 from payments.links.uses import patience_with_one_address, payment_under_way
 from payments.models import UNPAID_FOR_GOOD, Payment
-from payments.rates.quoting import RateUnavailable
 from payments.services import PaymentNotCancellable
 from payments.states import PaymentStatus
 from payments.suspense import recipient_checks
+from payments.terms import Offer
 
 logger = structlog.get_logger(__name__)
 
@@ -83,23 +83,8 @@ def _refused(
             return redirect("checkout", instead_of.public_id)
         case LinkNotActive():
             return _page(request, link, form, instead_of, closed_by=refusal)
-        case TooManyRequests():
-            form.add_error(None, _("Too many payments are being started here right now. Please try again in a minute."))
-        case InvalidParameter(param="amount" | "choice"):
-            form.add_refusal(refusal)
-        case NetworkUnavailable() | UnsupportedNetwork() | UnsupportedAsset():
-            form.add_error(
-                "choice", _("This network cannot be reached right now. Choose another one, or try again in a minute.")
-            )
-        case RateUnavailable():
-            form.add_error(
-                None,
-                _("We cannot calculate the price in coins right now. Nothing was charged. Try again in a minute."),
-            )
         case _:
-            logger.warning("payment link refused", link=link.public_id, code=refusal.code, param=refusal.param)
-            words = _("%(payee)s cannot be paid this way right now. Choose another coin or network, or contact them.")
-            form.add_error(None, words % {"payee": link.merchant.payee})
+            form.add_choice_refusal(refusal, link.merchant.payee)
     return _page(request, link, form, instead_of, status=refusal.status, retry_after=refusal.retry_after_seconds)
 
 
@@ -119,6 +104,7 @@ def _page(
         "link": view,
         "brand": brand_of(link.merchant),
         "form": form,
+        "coins": _coins(link, view, chosen=form.data.get("choice", "")),
         "closed": closed_state(closed_by.state, view.payee) if closed_by else _closed(view, instead_of),
         "form_id": form.data.get("form_id") or secrets.token_urlsafe(12),
         "instead_of": instead_of and instead_of.public_id,
@@ -128,6 +114,20 @@ def _page(
     headers = PRIVATE_HEADERS | ({} if retry_after is None else {"Retry-After": str(retry_after)})
     page = render_to_string("checkout/link.html", context, request)
     return let_frame(HttpResponse(page, status=status, headers=headers), link.merchant)
+
+
+def _coins(link: PaymentLink, view: LinkView, *, chosen: str) -> list[CoinOptions]:
+    """What can be paid with now, with what the price comes to where the link says one."""
+    offers = [Offer(each.network, each.coin, link.wallets[each.network]) for each in view.choices]
+    payable = payable_now(link.merchant_id, link.environment, offers)
+    return options_of(
+        link.environment,
+        [each for each in view.choices if (each.network, each.coin) in payable],
+        amount=None if link.amount is None else from_units(link.amount, FIAT_DIGITS[link.currency]),
+        currency=link.currency,
+        now=timezone.now(),
+        chosen=chosen,
+    )
 
 
 def _closed(view: LinkView, instead_of: Payment | None) -> object:

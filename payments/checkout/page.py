@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
@@ -12,6 +14,8 @@ from django.views.decorators.http import require_safe
 from config import ids
 from merchants.pages.branding import brand_of, let_frame, use_language_of
 from payments.checkout import mailing
+from payments.checkout.choices.options import choices_of, coins_of
+from payments.checkout.forms import ChoiceForm
 from payments.checkout.payer import look_at
 from payments.checkout.simulator import payer_scenarios
 from payments.models import Payment
@@ -26,12 +30,14 @@ PRIVATE_HEADERS = {
 @require_safe
 def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
     payment = payment_of(payment_id, request)
-    context = {
+    context: dict[str, Any] = {
         "payment": look_at(payment, timezone.now()),
         "brand": brand_of(payment.merchant),
         "scenarios": payer_scenarios(payment),
         "mails": mailing.offer(payment),
     }
+    if context["payment"].choice == "open":
+        context |= {"coins": coins_of(payment), "form": ChoiceForm(choices=choices_of(payment))}
     page = render_to_string("checkout/payment.html", context, request)
     return let_frame(HttpResponse(page, headers=PRIVATE_HEADERS), payment.merchant)
 

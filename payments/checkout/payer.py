@@ -18,9 +18,9 @@ from config.pages import wording
 from merchants.ledger.models import Stop
 from merchants.pages.branding import brand_of
 from payments.chains import registry
-from payments.chains.profiles import NetworkProfile
+from payments.chains.profiles import CreditRule, NetworkProfile
+from payments.checkout.choices.usual_wait import usual_wait
 from payments.checkout.paying import HowToPay, how_to_pay
-from payments.checkout.usual_wait import usual_wait
 from payments.choices import choices_among
 from payments.deposits.models import ScanCursor
 from payments.models import UNPAID_FOR_GOOD, Deposit, Discrepancy, Payment
@@ -92,6 +92,8 @@ class PayerView:
     help_url: str
     """The merchant's support, with the reference in the subject of a mail; empty where it names none."""
     has_receipt: bool
+    choice: Literal["", "open", "made"]
+    """Whether the payer has yet to choose coin and network, or may choose again; empty where neither is."""
     again_url: str
     """Address for another payment in its place: while nothing was sent, and after it has ended unpaid."""
 
@@ -215,6 +217,7 @@ def view_of(facts: PayerFacts) -> PayerView:
         is_paid=payment.status in _PAID,
         help_url=brand.support_url_about(payment.public_id) if (brand := brand_of(payment.merchant)) else "",
         has_receipt=payment.completed_at is not None,
+        choice=_choice(facts),
         again_url=_again_url(facts),
     )
 
@@ -353,7 +356,9 @@ def _seconds_left(facts: PayerFacts, confirmations: int) -> int:
     """
     missing = max(0, facts.payment.required_confirmations - confirmations)
     left: float = missing * max(facts.network.block_seconds, 1)
-    usual = usual_wait(facts.payment, facts.now)
+    payment = facts.payment
+    rule = CreditRule(payment.required_confirmations, payment.require_finalized)
+    usual = usual_wait(payment.environment, payment.network, rule, facts.now)
     if usual is not None and facts.standing:
         waited = (facts.now - max(deposit.seen_at for deposit in facts.standing)).total_seconds()
         left = max(left, usual - waited)
@@ -423,6 +428,8 @@ def _how_to_pay(facts: PayerFacts) -> HowToPay | None:
     payment = facts.payment
     if payment.status not in _OPEN or not facts.in_time or payment.closed_at is not None:
         return None
+    if _choice(facts) == "open":
+        return None
     seen = {deposit.transaction_hash for deposit in facts.standing}
     return how_to_pay(payment, facts.network, missing=facts.missing, seen=seen)
 
@@ -449,9 +456,14 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
 
 def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     payment, code = facts.payment, facts.payment.cryptocurrency
-    return [
+    of_the_payment = [
         *([(pgettext("what it pays for", "For"), purpose)] if (purpose := purpose_of(payment)) else ()),
         (gettext("Reference"), payment.public_id),
+    ]
+    if _choice(facts) == "open":
+        return [*of_the_payment, (gettext("Expires"), wording.moment(payment.expires_at))]
+    return [
+        *of_the_payment,
         (gettext("Coin"), f"{coin_name(code)} ({code})"),
         (gettext("Network"), facts.network.name),
         (
@@ -463,9 +475,18 @@ def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     ]
 
 
+def _choice(facts: PayerFacts) -> Literal["", "open", "made"]:
+    payment = facts.payment
+    if not payment.choices or payment.status != PaymentStatus.CREATED or facts.deposits or not facts.in_time:
+        return ""
+    return "open" if payment.chosen_at is None else "made"
+
+
 def _again_url(facts: PayerFacts) -> str:
-    """The page of the payment's link, where the payer may choose again; empty where there is none."""
+    """Where the payer may choose again, at the payment's own page or its link's; empty where there is none."""
     payment, link = facts.payment, facts.payment.payment_link
+    if _choice(facts):
+        return f"/pay/{payment.public_id}/choose"
     if link is None or facts.deposits:
         return ""
     if payment.status in UNPAID_FOR_GOOD:

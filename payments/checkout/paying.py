@@ -45,6 +45,8 @@ class HowToPay:
     """Address and memo as one, for wallets with a single field; empty where there is no memo."""
     issuer: str
     """The issuer of the coin, on networks where anybody can issue one of the same name."""
+    exchange_names: str
+    """What exchanges call the network."""
     qr: str
     qr_has_amount: bool
     payment_uri: str
@@ -84,6 +86,7 @@ def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen:
         memo=payment.memo,
         muxed=payment.muxed_address,
         issuer=asset.contract.partition(":")[2],
+        exchange_names=", ".join((network.name, *network.exchange_names)),
         qr=data_uri(png),
         qr_has_amount=network.qr_has_amount,
         payment_uri=uri,

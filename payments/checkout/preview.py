@@ -115,6 +115,7 @@ def _sample(payee: str) -> PayerView:
             memo="",
             muxed="",
             issuer="",
+            exchange_names="Polygon",
             qr=code,
             qr_has_amount=False,
             payment_uri="",
@@ -132,5 +133,6 @@ def _sample(payee: str) -> PayerView:
         is_paid=False,
         help_url="",
         has_receipt=False,
+        choice="",
         again_url="",
     )

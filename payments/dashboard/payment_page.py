@@ -162,8 +162,10 @@ def _address_facts(payment: Payment) -> list[tuple[str, str]]:
         rule = ngettext("%d confirmation, and a final block", "%d confirmations, and a final block", count)
     else:
         rule = ngettext("%d confirmation", "%d confirmations", count)
+    coin = _("%(coin)s on %(network)s") % {"coin": payment.cryptocurrency, "network": network}
+    awaits_choice = payment.choices and payment.chosen_at is None and payment.status == PaymentStatus.CREATED
     return [
-        (_("Coin"), _("%(coin)s on %(network)s") % {"coin": payment.cryptocurrency, "network": network}),
+        (_("Coin"), f"{_('The payer chooses')} ({coin})" if awaits_choice else coin),
         (_("Deposit address"), payment.deposit_address),
         (_("Memo"), payment.memo),
         (_("Both as one"), payment.muxed_address),

@@ -15,6 +15,8 @@ from merchants.models import Merchant
 from payments.checkout.simulator import simulate_payment
 from payments.links.models import PaymentLink
 from payments.links.services import NewLink, begin_payment, create_link, update_link
+from payments.services import choose
+from tests.payments.choosing import make_open
 from tests.payments.scenes import WALLETS
 
 LinkPage = tuple[str, str, Literal["nobody", "owner", "newcomer"], Callable[[Page], None] | None]
@@ -60,7 +62,6 @@ def link_pages(merchant: Merchant) -> Iterator[LinkPage]:
     yield "link-edit", f"{own}/edit", "owner", None
     yield "link-poster", f"{own}/poster", "owner", None
     yield "payer-link", f"/link/{tour.code}", "nobody", None
-    yield "payer-link-nothing-chosen", f"/link/{tour.code}", "nobody", _press("Continue to payment")
     yield "payer-link-open-amount", f"/link/{donation.code}", "nobody", None
     yield "payer-link-bad-amount", f"/link/{donation.code}", "nobody", _enter("1,000.00")
     yield "payer-link-one-coin", f"/link/{gone.code}", "nobody", None
@@ -68,6 +69,11 @@ def link_pages(merchant: Merchant) -> Iterator[LinkPage]:
     yield "payer-link-disabled", f"/link/{closed.code}", "nobody", None
     yield "payer-link-expired", f"/link/{over.code}", "nobody", None
     yield "payer-link-begun-elsewhere", f"/link/{gone.code}", "nobody", _begin_meanwhile(gone)
+    yield "pay-choice", f"/pay/{make_open(merchant=merchant).public_id}", "nobody", None
+    chosen = choose(make_open(merchant=merchant), network="polygon", coin="USDT")
+    yield "pay-choose-again", f"/pay/{chosen.public_id}/choose", "nobody", None
+    by_memo = choose(make_open(merchant=merchant), network="stellar", coin="USDC")
+    yield "pay-from-exchange", f"/pay/{by_memo.public_id}", "nobody", _open("I pay from an exchange")
     yield "pay-of-link", f"/pay/{begun.public_id}", "nobody", _open("Pay with another coin or network?")
 
 

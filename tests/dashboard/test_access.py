@@ -37,6 +37,7 @@ PUBLIC = {
     "pay/<str:payment_id>/receipt",
     "pay/<str:payment_id>/receipt.<str:form>",
     "pay/<str:payment_id>/mail",
+    "pay/<str:payment_id>/choose",
     "pay.js",
     "pay/<str:payment_id>/simulate",
     "pay/<str:payment_id>/status",

@@ -64,11 +64,13 @@ def test_nothing_but_the_allowed_fields_leaves() -> None:
             "id", "sandbox", "payee", "status", "state", "notices", "fiat_amount", "amount", "coin", "coin_name",
             "network", "how_to_pay", "expires_at", "seconds_left", "poll_seconds", "receipt", "details",
             "redirect_url", "redirect_host", "purpose", "items", "is_paid", "help_url", "has_receipt", "again_url",
+            "choice",
         },
         State: {"title", "detail", "tone", "icon", "waiting", "confirmations", "required"},
         Notice: {"title", "words"},
         HowToPay: {
             "amount", "address", "memo", "muxed", "issuer", "qr", "qr_has_amount", "payment_uri", "wallet",
+            "exchange_names",
         },
         WalletTransfer: {
             "family", "chain_id", "passphrase", "network", "token", "recipient", "units", "native", "rpc_url", "seen",

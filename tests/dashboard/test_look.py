@@ -96,7 +96,7 @@ def test_templates_hold_no_script_no_style_and_escape_everything() -> None:
         assert re.findall(r"\|\s*safe\b|autoescape|safeseq|mark_safe", text) == [], path
 
 
-NO_TOKEN = {f"checkout/{name}.html" for name in ("claim", "link_form", "mail_form")}
+NO_TOKEN = {f"checkout/{name}.html" for name in ("choose_form", "claim", "link_form", "mail_form")}
 NO_TOKEN |= {"partials/sandbox_strip.html", "receipts/verify.html"}
 """Whose views read no cookie: whoever knows the address may do this."""
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
@@ -19,13 +18,14 @@ from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
 from payments.deposits import addresses
 from payments.models import BalanceChange, OfferedAddress, Payment
-from payments.services import ChoiceIsOver, NewPayment, cancel_payment, choose, create_payment
+from payments.services import ChoiceIsOver, cancel_payment, choose
 from payments.states import PaymentStatus
 from payments.suspense.acceptance import accept_discrepancy
 from payments.suspense.recipient_checks import known_as_ours
 from payments.terms import WalletNotAllowed
 from payments.treasury import native_deposits
 from tests.factories import api_client, make_key, make_merchant
+from tests.payments.choosing import make_open
 from tests.payments.creating import assert_refused, create
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -50,18 +50,6 @@ from tests.stopping import halt
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
-
-THREE = (ETHEREUM, POLYGON, STELLAR)
-
-
-def make_open(*networks: str, merchant: Merchant | None = None, coins: tuple[str, ...] = (), **fields: Any) -> Payment:
-    """A payment of 100 dollars whose payer chooses."""
-    asked: dict[str, Any] = {"amount": Decimal(100), "currency": "USD", **fields}
-    wallets = {network: WALLETS[network] for network in networks or THREE}
-    with transaction.atomic():
-        request = NewPayment(wallets=wallets, coins=coins, **asked)
-        payment, _ = create_payment(merchant=merchant or make_merchant(), environment=SANDBOX, request=request)
-    return payment
 
 
 def place(payment: Payment) -> tuple[str, str]:

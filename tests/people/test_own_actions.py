@@ -44,6 +44,7 @@ NO_ROW = {
     "pay/<str:payment_id>/wallet/signed": PAYER,
     "pay/<str:payment_id>/claim": PAYER,
     "pay/<str:payment_id>/mail": PAYER,
+    "pay/<str:payment_id>/choose": PAYER,
     "link/<str:code>": PAYER,
     "receipts/verify": PAYER,
     "refund/<str:token>": PAYER,

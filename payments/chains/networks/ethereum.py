@@ -31,6 +31,7 @@ _REAL = NetworkProfile(
     # An epoch of 32 blocks becomes final every 6.4 minutes, and one may be missed: three are a stall.
     finality_stall_seconds=20 * 60,
     gas_reserve=2,
+    exchange_names=("ERC-20", "ERC20", "ETH"),
     explorer="https://etherscan.io/tx/",
 )
 

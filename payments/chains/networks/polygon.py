@@ -33,6 +33,7 @@ _REAL = NetworkProfile(
     tip_floor_gwei="30",
     fee_cap_gwei="2000",
     gas_reserve=5,
+    exchange_names=("Polygon PoS", "POL", "MATIC"),
     explorer="https://polygonscan.com/tx/",
     metadata=MappingProxyType({"known_not_accepted": {"USDC.e": "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"}}),
 )

@@ -32,6 +32,7 @@ _REAL = NetworkProfile(
     transfers_in_flight=1,  # core takes one of each source account into a ledger
     final_within_seconds=60,
     gas_reserve=100,
+    exchange_names=("XLM",),
     explorer="https://stellar.expert/explorer/public/tx/",
     metadata=MappingProxyType({"network_passphrase": "Public Global Stellar Network ; September 2015"}),
 )

@@ -1,0 +1,1 @@
+"""Where payers choose the coin and the network that they pay with."""
