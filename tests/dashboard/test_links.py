@@ -207,7 +207,7 @@ def test_the_poster_has_what_a_payer_needs_and_nothing_else(client: Client, memb
     page = text_of(client.get(f"/dashboard/links/{link.public_id}/poster"))
     for words in (member.merchant.name, "Harbour tour, one seat", "100.00 USD", link.url.partition("://")[2]):
         assert words in page
-    assert "Pay with USDC on Stellar (simulated), Ethereum (simulated)" in page
+    assert "Pay with USDC on Stellar (simulated), Polygon (simulated)" in page
     for secret in ("On the pier", WALLETS[POLYGON], link.public_id.join("<>")):
         assert secret not in page
 

@@ -139,7 +139,7 @@ def test_a_decision_says_that_it_can_sell_more_than_the_link_has() -> None:
         end_window(payment)
         pay_and_confirm(payment)
         row = decision_row(discrepancy(now(payment)))
-        assert ("the link can sell more than 2" in row.if_accepted) is says_so
+        assert ("it may now be paid more than 2 times" in row.if_accepted) is says_so
 
 
 NOT_ACTIVE: list[tuple[dict[str, Any], LinkState]] = [
