@@ -1,4 +1,4 @@
-"""What can be wrong with a network, an address or a transfer, said alike by every adapter."""
+"""Errors of a network, an address or a transfer. Every adapter raises the same ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class ChainError(Exception):
 
 
 class ChainUnavailable(ChainError):
-    """No provider answered, or none answered consistently. Nothing is known; ask again later."""
+    """No provider answered, or none answered consistently. Nothing is known; the query can be repeated later."""
 
 
 class RecordUnreadable(ChainUnavailable):
-    """Providers answer and agree, and what they say of an on-chain transaction cannot be read here."""
+    """Providers answer and agree, but their record of an on-chain transaction cannot be read here."""
 
     def __init__(self, record: UnreadRecord) -> None:
         super().__init__(f"{record.transaction_hash} cannot be read: {record.problem}")
@@ -28,23 +28,23 @@ class RecordUnreadable(ChainUnavailable):
 
 
 class NetworkUnavailable(DomainError):
-    """What an API client is told when a network does not answer or is halted."""
+    """The error for an API client when a network does not answer or is halted."""
 
     code = "network_unavailable"
     message = "This network cannot take payments right now. Try again shortly."
 
 
 class FeesAboveCap(ChainUnavailable):
-    """The network asks for more than the operator lets us pay. Nothing is signed until prices come down again."""
+    """The network's price is above the operator's cap. Nothing is signed until prices come down again."""
 
 
 class SignerUnavailable(ChainUnavailable):
-    """The process that signs does not reply. Whether it has signed is unknown; asking again for the same sequence does
+    """The process that signs does not reply. Whether it has signed is unknown; requesting the same sequence again does
     no harm."""
 
 
 class NotSetUp(ChainUnavailable):
-    """Contracts, coins or key are not what the settings say. Nothing is read and nothing is sent until they are."""
+    """Contracts, coins or key differ from the settings. Nothing is read and nothing is sent until they are."""
 
 
 class FinalityViolation(ChainError):
@@ -62,11 +62,11 @@ class SignerRefused(ChainError):
 
 
 class TransferRefused(ChainError):
-    """The network would not take these bytes. A hint only: what became of them, `transfer_status` says."""
+    """The network did not accept these bytes. This is only a hint: `transfer_status` returns the outcome."""
 
 
 class InvalidAddress(ValueError):
-    """The text is no address of this network; the message says what is wrong with it."""
+    """The text is no address of this network; the message names the fault."""
 
 
 RecipientProblem = Literal["destination_invalid", "no_trustline", "memo_required", "destination_refused"]
@@ -88,7 +88,7 @@ SendingProblem = Literal["coin_paused", "hot_wallet_blocked"]
 
 
 class SendingBlocked(ChainError):
-    """This coin can be sent to nobody just now. It passes, and says nothing of the recipient."""
+    """This coin can be sent to nobody at present. The state is temporary and does not depend on the recipient."""
 
     def __init__(self, problem: SendingProblem, message: str) -> None:
         super().__init__(message)
@@ -106,7 +106,7 @@ class PayerRefused(ChainError):
 class RecipientRefused(ChainError):
     """This payout would fail or be lost. The message is for the person who named the address.
 
-    `may_be_set_aside` says that a claimable balance for the recipient could be made instead, and the operator lets us.
+    `may_be_set_aside`: a claimable balance for the recipient can be made instead, and the operator permits it.
     """
 
     def __init__(self, problem: RecipientProblem, message: str, *, may_be_set_aside: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Whether a signed text shows that somebody has the key of an address. Pure: no network is asked."""
+"""Whether a signed text shows that somebody has the key of an address. Pure: no network is queried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from payments.chains.stellar import messages as stellar_messages
 
 
 class SignatureUnreadable(ValueError):
-    """What was handed in is no signature of this family of networks; the message says what one looks like."""
+    """What was handed in is no signature of this family of networks; the message describes a valid one."""
 
 
 def has_signed(profile: NetworkProfile, address: str, text: str, signature: str) -> bool:

@@ -16,7 +16,7 @@ Family = Literal["evm", "stellar"]
 
 @dataclass(frozen=True, slots=True)
 class CreditRule:
-    """When a deposit counts: so many confirmations and, if asked for, only once its block is final."""
+    """When a deposit counts: so many confirmations and, if required, only once its block is final."""
 
     confirmations: int
     require_finalized: bool = False
@@ -35,7 +35,7 @@ STALLED_BLOCKS, SHORTEST_STALL_SECONDS = 20, 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkProfile:
-    """What is always true of a network, asked without talking to it. The traits' defaults are those of evm networks."""
+    """Fixed properties of a network, known without a query to it. The traits' defaults are those of evm networks."""
 
     network: str
     """Its name in the API, in settings and in the database: at most 20 characters, never changed again."""

@@ -1,4 +1,4 @@
-"""What has been found out about the set-up of a network: asked until it is right, then remembered, or for a while."""
+"""Results of the set-up checks of a network: repeated until they pass, then remembered for good or for a while."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ class Readiness:
     _found_wrong: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     def require(self, part: str, check: Callable[[], None], *, believed_seconds: float = math.inf) -> None:
-        """NotSetUp while this part is wrong; whatever `check` raises when nobody can say. Says once that it is wrong,
-        and once that it is right again. What was found right is asked again after `believed_seconds`."""
+        """Raise NotSetUp while this part is wrong, or whatever `check` raises when the state is unknown. Reports once
+        that it is wrong, and once that it is right again. A part that was found right is checked again after
+        `believed_seconds`."""
         if part in self._found_right and self.clock() - self._found_right[part] < believed_seconds:
             return
         asked_at, fault = self._found_wrong.get(part, (0.0, ""))

@@ -1,4 +1,5 @@
-"""Who can never be paid on a network, told from the address alone. Pure; what an account accepts, the network knows."""
+"""Recipients that can never be paid on a network, recognised by the address alone. Pure; what an account accepts, only
+the network knows."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def chain(environment: str, network: str) -> Chain:
 
 
 def asset(environment: str, network: str, code: str) -> Asset:
-    """The accepted coin of this name; UnsupportedAsset says which are accepted instead."""
+    """The accepted coin of this name; UnsupportedAsset names those that are accepted."""
     accepted = profile(environment, network).assets
     if code not in accepted:
         raise UnsupportedAsset(

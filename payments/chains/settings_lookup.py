@@ -19,7 +19,7 @@ def settings_of(network: str, kind: Kind = MAINNET) -> NetworkSettings:
 
 def urls_of(found: NetworkSettings, network: str) -> tuple[str, ...]:
     """An address of each of its providers; ImproperlyConfigured where there are none. Of several at one provider the
-    first is asked, so that one company is never two that say the same."""
+    first is used, so that one company never counts as two that agree."""
     if not found.rpc_urls:
         raise ImproperlyConfigured(f"{urls_name(found.kind, network)} is not set.")
     return tuple(urls[0] for urls in by_owner(found.rpc_urls, found.separate).values())

@@ -109,7 +109,7 @@ def read_network_settings(
 ) -> AllNetworkSettings:
     """Those of every network. What is malformed is refused, and what is missing of networks in use.
 
-    `only_encrypted` refuses providers that are asked by plain http, but for those on this machine.
+    `only_encrypted` refuses providers reached by plain http, except those on this machine.
     """
     found = _evm_settings(variables, only_encrypted) | _stellar_settings(variables, only_encrypted)
     for (kind, name), each in found.items():

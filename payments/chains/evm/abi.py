@@ -69,7 +69,7 @@ def address_topic(text: str) -> str:
 
 
 def reason(data: bytes) -> str:
-    """Why a contract reverted, as far as it says: the text of `Error(string)`, else the bytes in hexadecimal."""
+    """The reason that a contract gave for reverting: the text of `Error(string)`, else the bytes in hexadecimal."""
     if data[:4] == selector("Error(string)") and len(data) >= 4 + 2 * WORD:
         length = uint(data[4:], 1)
         return data[4 + 2 * WORD : 4 + 2 * WORD + length].decode("utf-8", "replace")

@@ -37,7 +37,7 @@ class EvmChain:
     """One evm network. Deposits arrive at clones that a factory puts in place; `wallet` pays, and is swept to unless
     that is the cold wallet.
 
-    `signer` is only asked for when something is signed: processes that never sign need no key.
+    `signer` is only called when something is signed: processes that never sign need no key.
     """
 
     operations = reserves = preparations = wallet_payments = None

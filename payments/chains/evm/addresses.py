@@ -11,7 +11,7 @@ from payments.chains.errors import InvalidAddress
 ADDRESS_BYTES = 20
 ZERO_ADDRESS = "0x" + "00" * ADDRESS_BYTES
 
-# By the digits of a hash: the bit that makes a letter of ASCII lower case, for the digits that ask for upper case.
+# By the digits of a hash: the bit that makes a letter of ASCII lower case, for the digits that require upper case.
 _CASE_BITS = bytes(0x20 * (chr(digit) in "89abcdef") for digit in range(256))
 
 _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
@@ -27,7 +27,7 @@ def keccak256(data: bytes) -> bytes:
 
 
 def encode(raw: bytes) -> str:
-    """The EIP-55 spelling of 20 bytes: a letter is upper case where the hash of the address says so."""
+    """The EIP-55 spelling of 20 bytes: the hash of the address decides which letters are upper case."""
     if len(raw) != ADDRESS_BYTES:
         raise ValueError(f"an address has {ADDRESS_BYTES} bytes, not {len(raw)}")
     digits = raw.hex().encode()
@@ -50,7 +50,7 @@ def decode(address: str) -> bytes:
 
 
 def parse(text: str) -> str:
-    """The EIP-55 spelling of an address someone typed; InvalidAddress says what is wrong with it.
+    """The EIP-55 spelling of an address someone typed; InvalidAddress names the fault.
 
     All-lower and all-upper spellings carry no checksum and are accepted; mixed case must be exact.
     """

@@ -32,7 +32,7 @@ class ContractAccounts:
 def accepts(providers: Providers, account: str, text: str, signature: bytes) -> bool | None:
     """Whether the contract at an address takes this as its signature of a text; None where no contract answers.
 
-    Believed as providers say it alike after the same block. A contract that reverts, or takes more
+    Believed when providers give the same answer after the same block. A contract that reverts, or takes more
     than MOST_GAS to decide, has not taken it.
     """
     digest = int.from_bytes(messages.digest_of(text), "big")

@@ -35,7 +35,7 @@ def networks() -> tuple[str, ...]:
 
 
 def address(found: NetworkSettings, name: Literal["factory", "owner", "hot_wallet"]) -> str:
-    """An address that was set; ImproperlyConfigured says what is wrong with it."""
+    """An address of the settings; ImproperlyConfigured names the fault."""
     text, setting = getattr(found, name), f"{found.kind}EVM_{name.upper()}"
     if not text:
         raise ImproperlyConfigured(f"{setting} is not set.")
@@ -46,8 +46,8 @@ def address(found: NetworkSettings, name: Literal["factory", "owner", "hot_walle
 
 
 def factories(found: NetworkSettings) -> frozenset[str]:
-    """The present factory, where there is one yet, and those of addresses of before; ImproperlyConfigured says what is
-    wrong with one."""
+    """The present factory, where there is one yet, and the factories of former addresses; ImproperlyConfigured names
+    the fault in one."""
     former = (addresses.parse(text.partition(":")[2]) for text in found.former_addresses.values())
     present = [address(found, "factory")] if found.factory else []
     return frozenset({*present, *former})
@@ -61,8 +61,8 @@ def providers(profile: NetworkProfile, kind: Kind = MAINNET) -> Providers:
 
 
 def deployments(found: NetworkSettings) -> frozenset[tuple[str, bytes]]:
-    """What a signer of its own may send to put a factory in place: to whom, and with which data. Nothing where it is
-    not told who owns it."""
+    """What a signer of its own may send to put a factory in place: to whom, and with which data. Empty where its
+    settings name no owner."""
     if not found.owner:
         return frozenset()
     return frozenset({(deployment.DEPLOYER, deployment.with_owner(address(found, "owner")).data)})

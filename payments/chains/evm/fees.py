@@ -9,7 +9,7 @@ from payments.chains.errors import FeesAboveCap
 
 GWEI = 10**9
 
-# Nodes ask for a tenth more to replace what waits, some for an eighth.
+# Nodes require a tenth more to replace a pending transaction, some an eighth.
 _BUMP_NUMERATOR, _BUMP_DENOMINATOR = 9, 8
 
 TIP_RISES, TIP_ALWAYS = 3, 2 * GWEI
@@ -52,7 +52,7 @@ class FeeRules:
 
 
 def believable_tip(*, said: int, paid: int) -> int:
-    """The usual tip, as it is said to be now, where the last blocks bear it out; else the most that they do."""
+    """The usual tip as reported now, where the last blocks confirm it; else the highest that they confirm."""
     return min(said, max(TIP_RISES * paid, TIP_ALWAYS))
 
 

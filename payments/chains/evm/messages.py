@@ -9,7 +9,7 @@ _FIRST_V = 27
 
 
 def digest_of(text: str) -> bytes:
-    """What a wallet signs when it is asked for this text."""
+    """The digest that a wallet signs for this text."""
     message = text.encode()
     return addresses.keccak256(b"\x19Ethereum Signed Message:\n%d%s" % (len(message), message))
 

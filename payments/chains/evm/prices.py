@@ -1,4 +1,4 @@
-"""What sending costs now, by what providers say of it. None of them alone drives it up or down."""
+"""The present price of sending, by providers' answers. None of them alone drives it up or down."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class Prices:
 
 
 def prices(providers: Providers) -> Prices:
-    """Those of the newest block. The tip is a few times what was paid in the last blocks at most, whoever says more."""
+    """Those of the newest block. The tip is at most a few times what was paid in the last blocks, whatever providers
+    report."""
     height = providers.head().height
     newest = providers.agree_on(questions.header(height))
     if newest is None:
@@ -35,8 +36,8 @@ def prices(providers: Providers) -> Prices:
 def gas_limit(
     providers: Providers, sender: str, to: str, call: bytes, *, least: int, unestimated: int, most: int
 ) -> int:
-    """A limit within these bounds for what a call takes; `unestimated` where too few can say, as when it would fail
-    now and be right later. A limit costs nothing that is not used."""
+    """A limit within these bounds for what a call takes; `unestimated` where too few providers can estimate it, as
+    when it would fail now and succeed later. A limit costs nothing that is not used."""
     try:
         estimated = with_margin(providers.upper_middle(questions.gas(sender, to, call)))
     except ChainUnavailable:

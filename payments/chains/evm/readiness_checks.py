@@ -1,4 +1,4 @@
-"""Whether contracts, coins, people and key of a network are what the settings say."""
+"""Checks that contracts, coins, people and key of a network agree with the settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SetUp:
         self._readiness = readiness or Readiness(profile.network)
 
     def require(self, *, signing: bool) -> None:
-        """NotSetUp unless all is what the settings say, with `signing` the key as well."""
+        """Raise NotSetUp unless everything agrees with the settings, with `signing` the key as well."""
         self._providers.require_enough()
         try:
             self._readiness.require("contracts and coins", self._check_contracts)
@@ -57,8 +57,8 @@ class SetUp:
             self._readiness.require("key", self._check_key)
 
     def require_people_now(self, factory: str) -> None:
-        """NotSetUp unless whatever this factory sweeps at this moment goes to our treasury. Asks the network each
-        time. The factory is the present one, or one of before whose addresses are still swept."""
+        """Raise NotSetUp unless whatever this factory sweeps at this moment goes to our treasury. Queries the
+        network each time. The factory is the present one, or one of before whose addresses are still swept."""
         if factory == self._factory:
             self._readiness.require("people", self._check_people, believed_seconds=0)
             return

@@ -55,7 +55,7 @@ Events = dict[Log, "Telling"]
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """`silent` are those that know the last block that was asked about, and left the event out."""
+    """`silent` are those that know the last block of the query, and left the event out."""
 
     tellers: list[Provider]
     silent: list[Provider]
@@ -63,12 +63,12 @@ class Telling:
 
 @dataclass(slots=True)
 class Pace:
-    """How many blocks providers let us ask about at once. They do not say, so it is found out."""
+    """The number of blocks that providers permit in one query. They do not state it, so it is measured."""
 
     blocks: int = FIRST_BLOCKS_PER_QUESTION
 
     def slow_down(self, asked: int) -> None:
-        """ChainUnavailable when not even a single block may be asked about."""
+        """Query fewer blocks at once. ChainUnavailable when not even a single block is permitted."""
         if asked <= 1:
             raise ChainUnavailable("Providers refuse to read even one block.")
         self.blocks = asked // 2
@@ -109,8 +109,8 @@ class Reading(Balances):
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         """A block is left behind once it is final and has been read several times.
 
-        What providers overlook when they say that nothing happened is so found by one of them, some time; and what was
-        found is not given up because it is missing from an answer, but when two say that it is in no block.
+        So an event that some providers leave out is found by another one in time; and an event that was found is not
+        given up because an answer lacks it, but when two answer that it is in no block.
         """
         head = self._providers.head()
         if cursor is None:
@@ -122,7 +122,7 @@ class Reading(Balances):
         read_to: list[int] = cursor["read_to"]
         first, last = done + 1, min(head.height, max([done, *read_to]) + self._blocks_per_scan)
         while (before := self._header(last)).made_at is None and last > first:
-            last -= 1  # nobody can say what time it is there
+            last -= 1  # its time is unknown
         found = self._arrivals(first, last, watch)
         hashes = {*(log.transaction_hash for log in found), *cursor["found"]}
         receipts, unread = self._receipts(hashes, up_to=last)
@@ -174,7 +174,8 @@ class Reading(Balances):
         return self._cursor(self._header(height))
 
     def receipt(self, transaction_hash: str) -> Receipt | None:
-        """What became of an on-chain transaction; None while it is in no block. RecordUnreadable if nobody can say."""
+        """The receipt of an on-chain transaction; None while it is in no block. RecordUnreadable if it cannot be
+        read."""
         head = self._providers.head()
         believed = self._providers.believe(questions.receipt_or_place(transaction_hash, up_to=head.height))
         found: Receipt | UnreadReceipt | None = believed.said[0]
@@ -216,7 +217,7 @@ class Reading(Balances):
         events = self._events(first_height, last_height, asked)
         told, unread = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
         self._note_lies(events, told, unread)
-        # Anybody can have nothing sent in the name of another: such a transaction is asked no further.
+        # Anybody can send a transfer of nothing in the name of another: such a transaction is queried no further.
         receipts = {name: each for name, each in told.items() if any(map(is_ours, token_transfers(each)))}
         senders = self._senders(receipts)
         if self._header(last_height) != before:
@@ -239,7 +240,7 @@ class Reading(Balances):
     def role_changes(
         self, factories: Collection[str], *, first_height: int, last_height: int
     ) -> tuple[RoleChange, ...]:
-        """What the receipts of these blocks say of the roles of these factories."""
+        """The changes of these factories' roles, by the receipts of these blocks."""
         if first_height > last_height:
             return ()
         asked = partial(questions.logs, topics=[list(ROLE_EVENTS)], contracts=tuple(factories))
@@ -280,7 +281,7 @@ class Reading(Balances):
     def _arrivals(self, first: int, last: int, watch: WatchList) -> Events:
         """Transfers of something to watched addresses, of any token while the list is short enough to hand over.
 
-        Transfers of nothing cost their sender next to nothing: no more is asked about them.
+        Transfers of nothing cost their sender next to nothing: nothing more is queried about them.
         """
         expected = watch.addresses(MOST_ADDRESSES_PER_QUESTION)
         if first > last or (expected is not None and not expected):
@@ -293,19 +294,20 @@ class Reading(Balances):
         return self._events(first, last, asked)
 
     def _events(self, first: int, last: int, asked: Callable[[int, int], Question[tuple[Log, ...]]]) -> Events:
-        """Events that any provider knows of: whether they are true, their receipts say."""
+        """Events that any provider reports; their receipts decide whether they are true."""
         found = Events()
         while first <= last:
             until = min(last, first + self._pace.blocks - 1)
             try:
-                # Asked together with its last block: a node that lacks it would otherwise say that nothing happened.
+                # Queried together with its last block: a node that lacks it would otherwise answer that nothing
+                # happened.
                 said = self._providers.gather(asked(first, until), questions.header(until))
             except RpcError as error:
                 if not error.asks_for_less:
                     raise ChainUnavailable(f"{self._network} cannot be read: {error}") from error
                 self._pace.slow_down(until - first + 1)
                 continue
-            # One that is behind, or says something else, does not keep the others from being read.
+            # One that is behind, or answers differently, does not keep the others from being read.
             known = Counter(each.answers[1] for each in said if each.answers[1] is not None)
             if max(known.values(), default=0) < self._providers.needed:
                 raise self._changed()
@@ -361,8 +363,8 @@ class Reading(Balances):
         return tuple(self._transfer(log, ordinal, block, receipt) for ordinal, log in token_transfers(receipt))
 
     def _receipts(self, hashes: Collection[str], *, up_to: int) -> tuple[dict[str, Receipt], dict[str, UnreadReceipt]]:
-        """Those of these transactions that are in a block and succeeded, as two providers say, and those of which the
-        same two cannot say what they did."""
+        """Those of these transactions that are in a block and succeeded, as two providers agree, and those whose
+        effects the same two cannot report."""
         asked = [questions.receipt_or_place(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
         found: dict[str, Receipt] = {}
         unread: dict[str, UnreadReceipt] = {}
@@ -413,7 +415,7 @@ class Reading(Balances):
 
 
 class RecipientsOfScan:
-    """Which of the recipients that a scan meets are watched: asked once for each, whoever names it again."""
+    """Which of the recipients that a scan meets are watched: queried once for each, however often it is named."""
 
     def __init__(self, watch: WatchList) -> None:
         self._watch = watch

@@ -1,4 +1,4 @@
-"""What leaves an evm network's hot wallet: signing it, sending it, and saying what became of it."""
+"""What leaves an evm network's hot wallet: signing it, sending it, and reporting its outcome."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTra
 from payments.chains.protocol.scans import Head
 from payments.chains.protocol.transfers import SentTransaction
 
-# When a node says that a transfer would fail now, it may still be right later, as when the money for it is on its way.
+# When a node answers that a transfer would fail now, it may still succeed later, as when its money is on the way.
 # A limit costs nothing that is not used.
 _PAYOUT_GAS_UNESTIMATED = 300_000
 # A sweep succeeds even when an address in it runs out of gas, so that a node's estimate can be too low: this is enough
 # for a first sweep of an address that holds a token behind a proxy, with what a new address takes for each.
 _SWEEP_GAS_LEAST, _PROXY_GAS = 100_000, 78_500
-# What it usually takes, as measured (docs/contracts.md): to show what sending costs, and to tell what is not worth it.
+# What it usually takes, as measured (docs/contracts.md): to show what sending costs, and to recognise what is not worth
+# it.
 _PAYOUT_GAS_USUAL = 65_000
 _SWEEP_GAS_USUAL, _AGAIN_GAS_USUAL = 39_000, 12_100
 
@@ -67,7 +68,7 @@ class Sending:
 
     @property
     def most_swept(self) -> int:
-        """How many deposit addresses one transaction can empty for the first time. Asks nobody."""
+        """The number of deposit addresses that one transaction can empty for the first time, without a query."""
         return min(self._profile.sweeps_per_transfer, (_MOST_GAS - _SWEEP_GAS_LEAST) // self._gas_per_deposit)
 
     def next_sequence(self, sender: str) -> int:
@@ -151,7 +152,7 @@ class Sending:
     def _replaced(self, transfer: SignedTransfer, head: Head) -> TransactionStatus:
         """Proof that another transaction used the sequence: that transaction itself, in its block.
 
-        Without it nothing is said: a node that has not indexed a receipt yet must not let us pay a second time.
+        Without it nothing is reported: a node that has not indexed a receipt yet must not let us pay a second time.
         """
         height = self._height_of_use(transfer.sender, transfer.sequence, head.height)
         believed = self._providers.believe(questions.header(height), questions.transactions(height, transfer.sender))
@@ -235,7 +236,7 @@ class Sending:
         return used
 
     def _sweep(self, asset: Asset, deposits: tuple[int, ...], *, is_replacing: bool) -> tuple[bytes, int]:
-        """What to say to the factory, and the least gas that is enough for every address."""
+        """The call data for the factory, and the least gas that is enough for every address."""
         most = self._profile.sweeps_per_transfer
         if not deposits or (len(deposits) > most and not is_replacing):  # earlier versions may have been of more
             raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")

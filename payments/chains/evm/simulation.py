@@ -30,8 +30,9 @@ SAID_MAX = 200
 class TransferSimulation:
     """Transfers from the hot wallet and to the treasury that are tried without being sent.
 
-    That one would be made, a single provider may say. That it would not is believed of two, after the same block. A
-    transfer of nothing needs no money, and tokens that are paused or have a blocklist look at it all the same.
+    A single provider's answer is enough that a transfer would succeed. That it would fail is believed of two, after the
+    same block. A transfer of nothing needs no money, and tokens that are paused or have a blocklist look at it all the
+    same.
     """
 
     def __init__(self, providers: Providers, *, wallet: str, treasury: str = "") -> None:
@@ -39,13 +40,13 @@ class TransferSimulation:
         self._wallet, self._treasury = wallet, treasury or wallet
 
     def require_payable(self, asset: Asset, recipient: str) -> None:
-        """RecipientRefused when the token refuses this account alone, SendingBlocked while it refuses the hot wallet or
-        everybody, ChainUnavailable while nobody can say."""
+        """Raise RecipientRefused when the token refuses this account alone, SendingBlocked while it refuses the hot
+        wallet or everybody, ChainUnavailable while it is unknown."""
         try:
             if _refusal(self._providers.ask(_transfer(asset, self._wallet, recipient, 0, "latest"))) is None:
                 return
         except RpcError:
-            pass  # one provider alone says so
+            pass  # only one provider answered so
         moves = [(self._wallet, recipient, 0), (self._wallet, ANYBODY, 0), (ANYBODY_ELSE, ANYBODY, 0)]
         recipient_says, wallet_says, anybody_says = self._tried(asset, moves, self._providers.head().height)
         if recipient_says is None:
@@ -86,7 +87,7 @@ class TransferSimulation:
         return found
 
     def _tried(self, asset: Asset, moves: Iterable[tuple[str, str, int]], height: int) -> list[RpcError | None]:
-        """What the contract says against each transfer: sender, recipient, amount. None where it would be made."""
+        """The contract's objection to each transfer (sender, recipient, amount); None where it would succeed."""
         asked = [_transfer(asset, sender, recipient, units, height) for sender, recipient, units in moves]
         errors = [answer if isinstance(answer, RpcError) else _refusal(answer) for answer in self._each(asked)]
         if unclear := next((error for error in errors if error is not None and not error.is_reverted), None):

@@ -1,4 +1,5 @@
-"""What a token kept of a transfer, where its contract tells as Tether's does: by a second event, and by its rate."""
+"""Fees that a token keeps of a transfer, where its contract reports them as Tether's does: by a second event, and by
+its rate."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Moved = tuple[int, Log]
 
 
 class TokenFees:
-    """Asks each token once how much of a transfer it keeps, as of a block."""
+    """Queries each token once for the part of a transfer that it keeps, as of a block."""
 
     def __init__(self, providers: Providers, height: int) -> None:
         self._providers, self._height = providers, height
@@ -27,7 +28,7 @@ class TokenFees:
         """How much of what was sent the token kept, by the transfers from the same sender next to it.
 
         Such a one may as well be another payment of somebody who pays several people: it is a fee only where it is no
-        more than the token's rate says. Tether tells of the fee before the transfer, others after it. Where both could
+        more than the token's rate gives. Tether emits the fee before the transfer, others after it. Where both could
         be, the larger one is nearer to the rate.
         """
         return max((each.amount for each in beside if _is_pair(log, each) and self._is_fee(log, each)), default=0)

@@ -1,4 +1,4 @@
-"""A key in AWS KMS, asked by botocore, which finds credentials as every tool of AWS does.
+"""A key in AWS KMS, used by botocore, which finds credentials as every tool of AWS does.
 
 botocore is not among what Ballast needs (docs/adr/0067): the process that uses this installs requirements-kms.txt.
 """

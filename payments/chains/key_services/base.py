@@ -1,4 +1,4 @@
-"""What a key service is asked, and how a setting names a key of one. Loads no library of any service."""
+"""Requests to a key service, and how a setting names a key of one. Loads no library of any service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VAULT_KEY = r"(?P<mount>[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*)/(?P<key>[A-Za-z0-9_.-
 
 
 class KeyServiceFailed(Exception):
-    """The service does not have this key, does not let us use it, or did not answer; the message says which."""
+    """The service does not have this key, does not let us use it, or did not answer; the message states which."""
 
 
 class SecpKey(Protocol):

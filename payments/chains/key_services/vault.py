@@ -16,7 +16,7 @@ from payments.chains.key_services.base import SECONDS, KeyPlace, KeyServiceFaile
 
 @dataclass(frozen=True, slots=True)
 class VaultServer:
-    """How one is reached. The token is asked for at each request: an agent may have renewed it."""
+    """Connection to one Vault server. The token is read at each request: an agent may have renewed it."""
 
     address: str
     token: Callable[[], str]

@@ -63,7 +63,7 @@ class Chain(Protocol):
     # Addresses and links: pure, fast, no network.
 
     def parse_address(self, text: str) -> str:
-        """The canonical spelling of an account someone may be paid at; InvalidAddress says what is wrong."""
+        """The canonical spelling of an account someone may be paid at; InvalidAddress names the fault."""
         ...
 
     def deposit_address(self, sequence: int) -> DepositAddress:
@@ -112,20 +112,20 @@ class Chain(Protocol):
         ...
 
     def check_recipient(self, payout: PayoutInstruction) -> None:
-        """RecipientRefused when this payout would fail or be lost because of whom it goes to; SendingBlocked while the
-        coin can be sent to nobody. Asks the network; changes nothing."""
+        """Raise RecipientRefused when this payout would fail or be lost because of whom it goes to; SendingBlocked
+        while the coin can be sent to nobody. Queries the network; changes nothing."""
         ...
 
     def check_sending(self, asset: Asset) -> None:
-        """SendingBlocked while the hot wallet can send this coin to nobody, TokenChanged when its contract counts it
-        otherwise than we do. Asks the network; changes nothing."""
+        """Raise SendingBlocked while the hot wallet can send this coin to nobody, TokenChanged when its contract counts
+        it otherwise than we do. Queries the network; changes nothing."""
         ...
 
     def pay_back_address(self, identity: Identity, sender: str) -> str | None:
-        """Where an incoming transfer of this sender can be paid back to without asking anybody.
+        """The address that an incoming transfer of this sender can be paid back to without a question to anybody.
 
-        None when nobody knows: it came out of a contract, or out of an account that may be shared by many people and
-        was not sent in the name of one of them. Asks the network.
+        None when it is unknown: the transfer came out of a contract, or out of an account that may be shared by many
+        people and was not sent in the name of one of them. Queries the network.
         """
         ...
 
@@ -158,7 +158,7 @@ class Chain(Protocol):
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
     ) -> tuple[SentTransaction, ...]:
         """What an account sent in these blocks, in its order: those of these on-chain transactions that are its own,
-        and each other one from this sequence on, as far as the network still tells where it is."""
+        and each other one from this sequence on, as far as the network still reports its place."""
         ...
 
     def costs(self) -> Costs:
@@ -168,9 +168,9 @@ class Chain(Protocol):
     # Looking after it.
 
     def require_set_up(self, *, signing: bool = False) -> None:
-        """NotSetUp unless contracts and coins, and with `signing` the key, are what the settings say.
+        """Raise NotSetUp unless contracts and coins, and with `signing` the key, agree with the settings.
 
-        Asks the network until it has once said that all is well. ChainUnavailable while it does not answer.
+        Queries the network until one check has passed. ChainUnavailable while it does not answer.
         """
         ...
 

@@ -14,9 +14,9 @@ from payments.chains.errors import RecipientProblem
 
 @dataclass(frozen=True, slots=True)
 class PayoutInstruction:
-    """What a chain is told to pay one recipient. `memo` for networks whose recipients need one.
+    """The instruction to a chain to pay one recipient. `memo` for networks whose recipients need one.
 
-    `set_aside` asks for a claimable balance in place of a payment: the amount leaves the hot wallet, and waits on the
+    `set_aside` requests a claimable balance in place of a payment: the amount leaves the hot wallet, and waits on the
     network until the recipient claims it.
     """
 
@@ -65,11 +65,11 @@ TransactionState = Literal["unknown", "pending", "included", "failed", "replaced
 
 @dataclass(frozen=True, slots=True)
 class TransactionStatus:
-    """What the chain says of an on-chain transaction. When `replaced`, the block is that of the other one.
+    """The status of an on-chain transaction on its chain. When `replaced`, the block is that of the other one.
 
     `fee_units` is what our accounts paid, in base units of the native coin. `refused` names the payouts, by their
-    positions counted from 0, that made a failed transaction fail; empty where the network does not tell.
-    `included_as` is the hash that its transfers carry in the block, when it is not the one asked about: where a fee is
+    positions counted from 0, that made a failed transaction fail; empty where the network does not report them.
+    `included_as` is the hash that its transfers carry in the block, when it is not the one queried: where a fee is
     raised by an envelope around the same signed transaction, that transaction has several hashes.
     """
 

@@ -13,7 +13,7 @@ LONGEST_PROVIDER_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """Somebody a network is asked through, and what is wrong with them by kind: failing, old_head, disagrees,
+    """A provider of a network, and its present faults by kind: failing, old_head, disagrees,
     put_aside."""
 
     name: str
@@ -28,5 +28,5 @@ class ProviderPool(Protocol):
         ...
 
     def let_back(self, said_at: datetime) -> None:
-        """Query those again that this process has put aside, once for each time that an operator said so."""
+        """Query those again that this process has put aside, once for each time that an operator ordered it."""
         ...

@@ -33,9 +33,9 @@ class Reading(Protocol):
         ...
 
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
-        """All that is known of one on-chain transaction; None when nobody knows it.
+        """All that is known of one on-chain transaction; None when no provider knows it.
 
-        Its transfers are those of `find_transfers`. That something waits, any one provider may say.
+        Its transfers are those of `find_transfers`. For a pending one, the answer of any one provider is enough.
         """
         ...
 
@@ -44,8 +44,8 @@ class Reading(Protocol):
     ) -> tuple[OutgoingTransfer, ...]:
         """Every transfer of a registered asset that left the address in these blocks, whoever had it sent.
 
-        `signer` is an account whose sequences are told as well, as the hot wallet's of what leaves deposit addresses.
-        Only networks with deposit addresses know one.
+        `signer` is an account whose sequences are returned as well, as the hot wallet's of what leaves deposit
+        addresses. Only networks with deposit addresses know one.
         """
         ...
 
@@ -58,7 +58,7 @@ class Reading(Protocol):
         ...
 
     def pace(self) -> float:
-        """Seconds between two blocks, as measured over the last thousand; 0 where blocks come when they are asked for.
+        """Seconds between two blocks, as measured over the last thousand; 0 where blocks are made on request. Queries
 
-        Asks the network."""
+        the network."""
         ...

@@ -47,7 +47,7 @@ class Scan:
 
 
 class WatchList(Protocol):
-    """The addresses deposits may arrive at. It can be large: ask for as little as possible."""
+    """The addresses deposits may arrive at. It can be large: query as little as possible."""
 
     def addresses(self, at_most: int) -> Collection[str] | None:
         """All that money is expected at now; None when they are more than so many."""

@@ -12,10 +12,10 @@ from payments.chains.protocol.payouts import SignedTransfer
 
 @dataclass(frozen=True, slots=True)
 class SweptFrom:
-    """What a sweep did at the deposit address with this number, by its receipt. Amounts in base units.
+    """The effect of a sweep at the deposit address with this number, by its receipt. Amounts in base units.
 
     `left` went from the address to anybody, `arrived` is what the treasury got of it: a token may keep a part.
-    `refused` says that the token's contract refused the transfer, or that there was too little gas for it.
+    `refused`: the token's contract refused the transfer, or there was too little gas for it.
     """
 
     number: int
@@ -26,7 +26,7 @@ class SweptFrom:
 
 @dataclass(frozen=True, slots=True)
 class Unsweepable:
-    """Why the coins of a deposit address cannot be brought to the treasury now, and what the contract says of it.
+    """Why the coins of a deposit address cannot be brought to the treasury now, and the contract's reason.
 
     - empty: the address holds none.
     - paused: nobody can move this coin.

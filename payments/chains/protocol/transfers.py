@@ -55,11 +55,11 @@ IdleKind = Literal["", "claimable_balance", "clawback", "account_merge"]
 
 @dataclass(frozen=True, slots=True)
 class NonDeposit:
-    """What an on-chain transaction did for an address and no deposit can be made of.
+    """An effect of an on-chain transaction at an address, of which no deposit can be made.
 
     Either the native coin moved, which has no contract, or a token's transfer moved nothing. Of the native coin
     only what the sender handed over directly is known: what contracts hand on leaves no trace on some networks.
-    Or `kind` says what else happened:
+    Or `kind` names another event:
 
     - claimable_balance: the amount was set aside for the recipient, who may claim it; nothing has arrived.
     - clawback: the coin's issuer, the recipient, took the amount away from the sender.
@@ -79,7 +79,7 @@ class FoundTransaction:
     """An on-chain transaction that a network knows, whoever sent it.
 
     - pending: it is in no block, and may never be.
-    - included: in a block; `transfers` and `idle` say what it did.
+    - included: in a block; `transfers` and `idle` hold its effects.
     - failed: in a block, and nothing moved.
     """
 
@@ -97,7 +97,7 @@ class OutgoingTransfer:
     `sequence` is that of the on-chain transaction when the address or one of its channels sent it; None when somebody
     else did. `channel` is then the account whose sequence that is, and empty for the address itself.
     `claimable_balance` is the id of what was set aside for the recipient, who has to claim it; empty for a payment.
-    `is_conditional` says that not the recipient alone may claim it, or not at all times: it has paid nobody.
+    `is_conditional`: not the recipient alone may claim it, or not at all times; it has paid nobody.
     """
 
     transaction_hash: str
@@ -127,7 +127,7 @@ class SentTransaction:
 
 @dataclass(frozen=True, slots=True)
 class UnreadRecord:
-    """An on-chain transaction that providers tell of alike, and of which something cannot be read here."""
+    """An on-chain transaction that providers report alike, and of which something cannot be read here."""
 
     transaction_hash: str
     height: int

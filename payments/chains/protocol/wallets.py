@@ -21,14 +21,14 @@ class BuildsPayments(Protocol):
     """Payments for wallets of browsers that sign, and neither build nor send."""
 
     def payment_to_sign(self, payer: str, *, to: DepositAddress, asset: Asset, amount: int) -> PaymentToSign:
-        """The payment of a payer's account. PayerRefused when it could not be made; asks the network."""
+        """The payment of a payer's account. PayerRefused when it could not be made; queries the network."""
         ...
 
     def hand_in(self, asked: PaymentToSign, signed: bytes) -> None:
-        """Hand the payment that was asked for to the network, now that it is signed; doing it again changes nothing.
+        """Submit the requested payment to the network, now that it is signed; doing it again changes nothing.
 
-        ValueError when `signed` is anything else. TransferRefused when nobody would take it: it will not take effect
-        as it is. ChainUnavailable leaves the outcome unknown.
+        ValueError when `signed` is anything else. TransferRefused when no provider accepts it: it will not take
+        effect as it is. ChainUnavailable leaves the outcome unknown.
         """
         ...
 
@@ -38,5 +38,5 @@ class KnowsSigners(Protocol):
 
     def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
         """Whether this is the account's signature of a text, as the network knows it; None where the key of the address
-        decides that alone. Asks the network."""
+        decides that alone. Queries the network."""
         ...

@@ -1,9 +1,10 @@
-"""The providers of one network, whatever they speak: who is asked, who is believed, what a person must hear about.
+"""The providers of one network, whatever their protocol: which are queried, which are believed, and what a person is
+notified of.
 
-What decides about money is believed when two say the same, or as many as the operator wants, and no others say
-something else as often: else nothing is known. One alone decides only where the operator lists one and has said that it
-may. As many are asked at once as it takes to know, and others where these fail, differ or are slow
-(`rounds`). Whom others contradict again and again is put aside (`quarantine`).
+An answer that decides about money is believed when two providers agree, or as many as the operator sets, and no other
+answer is as frequent: else nothing is known. One alone decides only where the operator lists one and permits it. As
+many are queried at once as are needed to decide, and others where these fail, differ or are slow (`rounds`). A provider
+that others contradict again and again is put aside (`quarantine`).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Provider(Generic[AnyServer]):
 
 @dataclass(frozen=True, slots=True)
 class Believed(Generic[Said]):
-    """What was believed, and the names of those who said so."""
+    """The believed answer, and the names of the providers that gave it."""
 
     said: Said
     by: tuple[str, ...]
@@ -81,7 +82,7 @@ Groups = Sequence[tuple[Said, list[Provider[AnyServer]]]]
 
 @dataclass(frozen=True, slots=True)
 class Difference(Generic[Said, AnyServer]):
-    """What one provider said, and what others did, who are believed where it `is_outvoted`."""
+    """One provider's answer, and that of others, who are believed where it `is_outvoted`."""
 
     provider: Provider[AnyServer]
     mine: Said
@@ -102,8 +103,8 @@ class Alarm:
 class ProviderPool(Generic[AnyServer]):
     """All providers of one network, in order of preference. One object per process and network.
 
-    An endpoint that is listed twice counts once. `one_may_decide` is the operator's word for a network with one;
-    else `agreeing` of them must say the same, two at least.
+    An endpoint that is listed twice counts once. `one_may_decide` is the operator's permission for a network
+    with one; else `agreeing` of them must agree, two at least.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class ProviderPool(Generic[AnyServer]):
         """How many must say the same."""
 
     def _require_enough(self, *, setting: str, single_setting: str) -> None:
-        """NotSetUp when there are fewer than must say the same, so that nothing will ever be known.
+        """Raise NotSetUp when there are fewer providers than must agree, so that nothing will ever be known.
 
         `setting` lists them; `single_setting` lets one decide alone.
         """
@@ -161,18 +162,19 @@ class ProviderPool(Generic[AnyServer]):
 
     @property
     def are_elsewhere(self) -> bool:
-        """Whether every one of them spoke for another chain when it was last asked."""
+        """Whether every one of them served another chain when it was last queried."""
         return all(provider.is_elsewhere for provider in self._providers)
 
     def let_back(self, said_at: datetime) -> None:
-        """Ask everybody again who is put aside. The same word of an operator, known by its time, is heeded once."""
+        """Query every provider again that is put aside. The same order of an operator, known by its time, counts
+        once."""
         if said_at != self._let_back_at:
             self._let_back_at = said_at
             for provider in self._providers:
                 provider.quarantine.let_back()
 
     def states(self) -> tuple[ProviderState, ...]:
-        """Who is asked, and what is wrong with each at present."""
+        """The providers that are queried, and the present faults of each."""
         self._forget()
         return tuple(ProviderState(provider.name, dict(provider.problems)) for provider in self._providers)
 
@@ -186,8 +188,8 @@ class ProviderPool(Generic[AnyServer]):
     ) -> Believed[Said]:
         """The answer that enough providers give alike, and no others another one as often.
 
-        Asks no more of them than it takes: until those that are left could not make another answer as frequent.
-        `ask` raises ProviderFailed where there is none; `note` hears of all answers where they differ.
+        Queries no more of them than needed: until those that are left could not make another answer as frequent.
+        `ask` raises ProviderFailed where there is none; `note` receives all answers where they differ.
         """
         groups = list[tuple[Said, list[Provider[AnyServer]]]]()
         asking = Round(self._in_use(), ask)
@@ -225,9 +227,10 @@ class ProviderPool(Generic[AnyServer]):
     def _first(
         self, ask: Callable[[Provider[AnyServer]], Said], is_found: Callable[[Said], bool] = lambda _: True
     ) -> Said | None:
-        """The first answer that is what is looked for; None where nobody gives one. ChainUnavailable when none answers.
+        """The first answer that is what is looked for; None where no provider gives one. ChainUnavailable when none
+        answers.
 
-        One is asked after the other, the next as soon as one fails or is slow.
+        Providers are queried one after the other, the next as soon as one fails or is slow.
         """
         asking = Round(self._in_use(), ask)
         asking.run(wanted=lambda: 1, is_over=lambda: any(is_found(said) for _, said in asking.said))
@@ -238,7 +241,7 @@ class ProviderPool(Generic[AnyServer]):
     def _all(
         self, ask: Callable[[Provider[AnyServer]], Said], *, for_head: bool = False
     ) -> Round[Provider[AnyServer], Said]:
-        """What all say, in order of preference, but for slow ones that most of them can do without.
+        """The answers of all, in order of preference, except slow ones that are not needed.
 
         Those that are left out count as `silent`: with every honest one of them the others could still be outvoted.
         """
@@ -261,7 +264,7 @@ class ProviderPool(Generic[AnyServer]):
         return first if len(first[1]) > still_silent + (len(second[1]) if second else 0) else None
 
     def _most_of(self, count: int) -> int:
-        """How many of so many that answer must say the same: as many as are needed, and more than half."""
+        """The number that must agree of so many that answer: as many as are needed, and more than half."""
         return max(self.needed, count // 2 + 1)
 
     def _too_few(self, answered: int) -> ChainUnavailable:
@@ -272,7 +275,7 @@ class ProviderPool(Generic[AnyServer]):
         )
 
     def _against(self, groups: Groups[Said, AnyServer]) -> Iterator[Difference[Said, AnyServer]]:
-        """What is to be said against whoever is not believed, or against all where nobody is."""
+        """The differences to record against each provider that is not believed, or against all where none is."""
         winner = self._winner(groups)
         largest = winner or max(groups, key=lambda group: len(group[1]))
         for group in groups:
@@ -292,9 +295,9 @@ class ProviderPool(Generic[AnyServer]):
         self._note(provider, "disagrees", message)
 
     def _contradict(self, provider: Provider[AnyServer], message: str) -> None:
-        """Others whose word counts have contradicted it: put it aside when that goes on, while enough others are left.
+        """Record a contradiction by others that count: put it aside when that goes on, while enough others are left.
 
-        `message` says which question gave it away.
+        `message` names the question at which it differed.
         """
         now = self._clock()
         others = [each for each in self._providers if each is not provider and not self._is_down(each)]
@@ -321,9 +324,10 @@ class ProviderPool(Generic[AnyServer]):
     # How each is doing
 
     def _in_use(self, *, for_head: bool = False) -> Sequence[Provider[AnyServer]]:
-        """Who is asked: all that are up; where too few are, now and then one that is down; everyone when nobody is up.
+        """The providers to query: all that are up; where too few are, now and then one that is down; all when none is
+        up.
 
-        Nobody who is put aside, and who has only an old head is asked for its head alone while enough others are up.
+        None that is put aside; one with only an old head is queried for its head alone while enough others are up.
         """
         self._keep_time()  # here and not in a thread of the round, where nobody would close the connection
         now = self._clock()
@@ -338,7 +342,8 @@ class ProviderPool(Generic[AnyServer]):
         return [*up, *(provider for provider in (due if up else asked) if provider not in up)]
 
     def _probe(self, ask: Callable[[Provider[AnyServer]], object]) -> None:
-        """Ask those that are slow or down whether they are well again, apart from whatever waits for an answer."""
+        """Query those that are slow or down to find whether they work again, apart from any call that waits for an
+        answer."""
         now = self._clock()
         for provider in self._providers:
             is_left_out = provider.is_slow or self._is_down(provider)
@@ -372,7 +377,7 @@ class ProviderPool(Generic[AnyServer]):
         return (read - closed_at).total_seconds() + time.monotonic() - at > self._old_after_seconds
 
     def _keep_time(self) -> tuple[datetime, float]:
-        """Read the time once a minute, before providers are asked. In between a clock counts on that nobody sets."""
+        """Read the time once a minute, before providers are queried. In between, a monotonic clock counts on."""
         if self._time is None or time.monotonic() - self._time[1] >= TIME_SECONDS:
             self._time = self._read_time(), time.monotonic()
         return self._time
@@ -384,7 +389,7 @@ class ProviderPool(Generic[AnyServer]):
         return is_old
 
     def _note(self, provider: Provider[AnyServer], kind: str, message: str | None) -> None:
-        """Say once that something is wrong, and once that it is right again."""
+        """Report a fault once when it begins, and once when it has ended."""
         before = provider.problems.pop(kind, None)
         if message is not None:
             provider.problems[kind] = message
@@ -395,7 +400,7 @@ class ProviderPool(Generic[AnyServer]):
 
 
 def middle(numbers: Sequence[int], *, silent: int) -> int:
-    """The middle of these, the lower one of two; lower still by those that were left out, whatever they would say."""
+    """The middle of these, the lower one of two; lower still by those that were left out, whatever their answer."""
     return numbers[max((len(numbers) + silent - 1) // 2 - silent, 0)]
 
 

@@ -1,4 +1,4 @@
-"""When a provider is put aside: others contradict it again and again, and it is asked nothing for a while. Pure."""
+"""When a provider is put aside: others contradict it again and again, and it is not queried for a while. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASIDE_SECONDS, LONGEST_ASIDE_SECONDS = 3_600.0, 86_400.0
 
 @dataclass(slots=True)
 class Quarantine:
-    """What others have said against one provider, by the clock of its pool."""
+    """Contradictions of one provider by others, by the clock of its pool."""
 
     contradicted_at: list[float] = field(default_factory=list)
     aside_until: float = 0.0
@@ -38,7 +38,7 @@ class Quarantine:
         return seconds
 
     def let_back(self) -> None:
-        """Ask it again at once. The next time is as long as it would have been."""
+        """Let it be queried again at once. The next quarantine is as long as it would have been."""
         self.contradicted_at, self.aside_until = [], 0.0
 
     def is_aside(self, now: float) -> bool:

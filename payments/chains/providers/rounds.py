@@ -1,8 +1,9 @@
-"""One question put to several providers at once, so that one that hangs holds up nobody whom others can do without.
+"""One query to several providers at once, so that a provider that hangs delays no caller that can do without it.
 
-Who is slow is asked last: where those that are prompt decide, nobody waits for it, and where they do not, its answer
-counts as any other. So who is believed does not depend on who is quick. A round has a thread for each question that it
-asks. Those that it leaves behind end with the time limit of their call, and no round asks a slow provider needlessly.
+A slow provider is queried last: where the prompt ones decide, no call waits for it, and where they do not, its answer
+counts as any other. So speed does not decide which answer is believed. A round has a thread for each query that it
+sends. Those that it leaves behind end with the time limit of their call, and no round queries a slow provider
+needlessly.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _Call(Generic[AnyAsked, Said]):
 
 
 class Round(Generic[AnyAsked, Said]):
-    """Asks until enough has been said. `ask` raises ProviderFailed where one has no answer."""
+    """Queries until there are enough answers. `ask` raises ProviderFailed where one has no answer."""
 
     def __init__(self, asked: Iterable[AnyAsked], ask: Callable[[AnyAsked], Said]) -> None:
         self._ask = ask
@@ -54,12 +55,12 @@ class Round(Generic[AnyAsked, Said]):
 
     @property
     def silent(self) -> int:
-        """How many may still say something: those that are not asked yet, and those that have not answered."""
+        """The number that may still answer: those that are not queried yet, and those that have not answered."""
         return len(self._waiting) + len(self._open)
 
     @property
     def prompt(self) -> int:
-        """How many are worth waiting for: asked, and not slow; or not asked, and not known to be slow."""
+        """The number worth waiting for: queried, and not slow; or not queried, and not known to be slow."""
         return len(self._awaited()) + sum(not provider.is_slow for provider in self._waiting)
 
     def run(self, *, wanted: Callable[[], int], is_over: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""What is alike of every server that a network is asked through: its name, how it is asked, and how it fails.
+"""The common part of all servers of networks: name, queries and failures.
 
 A reply is read as if somebody hostile wrote it: whatever it holds, ProviderFailed is the worst that comes of it.
 Trying again, and trying another server, is above this.
@@ -53,7 +53,7 @@ class WrongChain(ProviderFailed):
 
 
 class Server:
-    """One server of one network. It is asked once, within a time limit; nothing is repeated."""
+    """One server of one network. Each query is sent once, within a time limit; nothing is repeated."""
 
     def __init__(
         self,
@@ -102,7 +102,8 @@ def endpoint_of(url: str) -> tuple[str, int | None, str]:
 
 
 def owner_of(url: str, separate: Collection[str] = ()) -> str:
-    """Whose server it is, as far as its address tells: the domain that somebody has registered, or the public address.
+    """The owner of a server, as far as its address shows: the domain that somebody has registered, or the public
+    address.
 
     Each port of this machine or of a private network, and each host below a domain that is `separate`, has an owner of
     its own. Where a registry is not known, too many addresses count as one owner's, and never too few.

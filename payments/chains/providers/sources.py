@@ -13,5 +13,5 @@ def in_words(said_by: Sequence[str] | None) -> str:
 
 
 def another_provider(said_by: Sequence[str] | None) -> str:
-    """Whom to ask about what they said."""
+    """The provider for a second opinion on the answer of these."""
     return f"another provider than {', '.join(said_by)}, who said it" if said_by else "a second provider"

@@ -61,7 +61,8 @@ class Wire:
         """The status and the content of the reply; content of another status than 200 only with `reads_errors`.
 
         httpx.HTTPError when there is none in time; ReplyTooLarge and ReplyUnreadable. Where a connection that was kept
-        turns out closed before it has brought anything, the request is sent once more: asking twice changes nothing.
+        turns out closed before it has brought anything, the request is sent once more: a repeated query changes
+        nothing.
         """
         with self._limit.of(self._seconds):
             while True:  # ends with a fresh connection: each one that is found closed is gone
@@ -89,7 +90,7 @@ class Wire:
 
 
 class _Course:
-    """What has happened to one request, as httpcore tells it; nothing where its connections are not used."""
+    """The progress of one request, as httpcore reports it; empty where its connections are not used."""
 
     def __init__(self) -> None:
         self._events = set[str]()

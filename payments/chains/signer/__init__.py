@@ -1,1 +1,1 @@
-"""A signer of its own: the process that has the keys of hot wallets, and asks its own policy before it signs."""
+"""A separate signer: the process that has the keys of hot wallets, and applies its own policy before it signs."""

@@ -1,4 +1,4 @@
-"""Asks a signer of its own for one signature."""
+"""Requests one signature from a separate signer."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class SignerClient:
         return f"SignerClient({self._url})"
 
     def sign(self, request: SigningRequest) -> bytes:
-        """The signed bytes. SignerRefused says why not. SignerUnavailable leaves unknown whether it has signed: asking
-        again for the same sequence does no harm."""
+        """The signed bytes. SignerRefused gives the reason for a refusal. SignerUnavailable leaves unknown whether it
+        has signed: requesting the same sequence again does no harm."""
         try:
             with connection.connect(self._url, self._certificates) as found, found.makefile("rwb") as stream:
                 reply = read_reply(connection.ask(stream, self._secret, write_request(request)))
@@ -46,7 +46,7 @@ class SignerClient:
 
 
 def intent_of(payout: PayoutInstruction) -> Intent:
-    """The payout as a signer is told it."""
+    """The payout as an intent of a signing request."""
     return Intent(
         payout_id=payout.payout_id,
         coin=payout.asset.code,

@@ -39,13 +39,13 @@ def profiles() -> dict[Place, NetworkProfile]:
 
 
 def wallets(clock: Callable[[], datetime] = utc_now) -> dict[Place, WalletSigner]:
-    """What signs on each network that there is a key for. ImproperlyConfigured says what is wrong with one."""
+    """The wallet signer of each network that there is a key for. ImproperlyConfigured names the fault in one."""
     return {place: _wallet(profile, found, clock) for place, profile, found in _networks()}
 
 
 @contextmanager
 def service(clock: Callable[[], datetime] = utc_now) -> Iterator[Service]:
-    """The signer of these settings, which has its record for itself. ImproperlyConfigured says what it lacks."""
+    """The signer of these settings, which has its record for itself. ImproperlyConfigured names what it lacks."""
     here, known = folder(), wallets(clock)
     if not known:
         raise ImproperlyConfigured("There is no key of a hot wallet: give the signer EVM_KEYSTORE or the like.")
@@ -65,7 +65,7 @@ def _networks() -> Iterator[tuple[Place, NetworkProfile, NetworkSettings]]:
     for (kind, network), found in all_of_them.items():
         if found.keystore or found.hot_wallet_key or found.key_service:
             environment = Environment.PRODUCTION if kind == MAINNET else Environment.SANDBOX
-            # Its sandbox is the test networks, whatever SANDBOX_CHAIN says: only they need keys.
+            # Its sandbox is the test networks, whatever the value of SANDBOX_CHAIN: only they need keys.
             is_real = kind == MAINNET
             profile = known_profile(environment, network) if is_real else testnet_profile(network)
             yield (environment.value, network), profile, found

@@ -1,7 +1,7 @@
 """One exchange with a signer over a Unix socket or TCP: one request, one reply, each proved by the shared secret.
 
 The signer begins with a number that it never uses again, which both sides put into their proofs: a recorded request is
-worth nothing later, and nobody can change what is said. With tls:// both sides show a certificate as well, and nobody
+worth nothing later, and nobody can change a message. With tls:// both sides show a certificate as well, and nobody
 can read it either.
 """
 
@@ -45,7 +45,7 @@ class Certificates:
         return self._context(ssl.PROTOCOL_TLS_CLIENT)
 
     def of_server(self) -> ssl.SSLContext:
-        """Whoever asks must have a certificate. OSError for files that are none."""
+        """TLS settings of the server: each client must have a certificate. OSError for files that are none."""
         found = self._context(ssl.PROTOCOL_TLS_SERVER)
         found.verify_mode = ssl.CERT_REQUIRED
         return found
@@ -59,7 +59,7 @@ class Certificates:
 
 
 class NotTrusted(Exception):
-    """The other side does not have the secret, or somebody on the way has changed what it said."""
+    """The other side does not have the secret, or its message was changed on the way."""
 
 
 def parse_address(url: str) -> tuple[str, int]:
@@ -109,7 +109,7 @@ def ask(stream: Stream, secret: str, request: bytes) -> bytes:
 
 
 def serve(stream: Stream, secret: str, reply_to: Callable[[bytes], bytes]) -> None:
-    """The other side of `ask`: nothing is done for whoever does not have the secret."""
+    """Serve one request, the other side of `ask`: nothing is done for a client without the secret."""
     number = secrets.token_hex(32).encode()
     stream.write(number + b"\n")
     stream.flush()

@@ -1,6 +1,7 @@
-"""What the executor asks of a signer and what the signer replies: one line of JSON each way.
+"""Requests of the executor to a signer, and its replies: one line of JSON each way.
 
-A request says what is to be signed in fields, and the intents that it pays. Bytes are never signed for what they are.
+A request states in fields what is to be signed, and the intents that it pays. The signer never signs bytes that it is
+given.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A payout as it was asked for: so much of a coin, in base units, to one recipient. `mac` proves who asked."""
+    """A payout as requested: an amount of a coin, in base units, to one recipient. `mac` proves who requested it."""
 
     payout_id: str
     coin: str
@@ -93,13 +94,13 @@ def intent_mac(
     memo: str = "",
     memo_type: str = "",
 ) -> str:
-    """The code by which the signer knows that a process with the key asked for exactly this payout; hexadecimal."""
+    """The code by which the signer knows that a process with the key requested exactly this payout; hexadecimal."""
     said = ["ballast payout", environment, network, payout_id, coin, str(amount), recipient, memo, memo_type]
     return hmac.digest(key.encode(), json.dumps(said).encode(), "sha256").hex()
 
 
 def is_asked_for(key: str, intent: Intent, *, environment: str, network: str) -> bool:
-    """Whether a process with the key has asked for this payout."""
+    """Whether a process with the key has requested this payout."""
     said = {name: getattr(intent, name) for name in ("payout_id", "coin", "amount", "recipient", "memo", "memo_type")}
     mac = intent_mac(key, environment=environment, network=network, **said)
     return hmac.compare_digest(mac.encode(), intent.mac.encode(errors="replace"))

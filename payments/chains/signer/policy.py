@@ -16,7 +16,7 @@ Place = tuple[str, str]
 
 
 class PolicyRefused(Exception):
-    """The file cannot be used; the message says why."""
+    """The file cannot be used; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""What a signer has signed and refused: lines that are only ever appended, each with the hash of the one before.
+"""Record of what a signer has signed and refused: lines that are only ever appended, each with the hash of the one
+before.
 
-Whoever changes or removes a line in between is found out at the next start. A line is on the disk before what it says
-was signed is given away, so that limits count what was signed over every restart.
+Whoever changes or removes a line in between is found out at the next start. A line is on the disk before the signature
+that it records is returned, so that limits count every signature across restarts.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Slot = tuple[str, str, str, int]
 
 
 class RecordRefused(Exception):
-    """The record cannot be gone on with; the message says why."""
+    """The record cannot be continued; the message gives the reason."""
 
 
 class Record:
@@ -67,7 +68,7 @@ class Record:
     def close(self) -> None:
         self._file.close()
 
-    # What limits ask
+    # Queries of limits
 
     def sequences_of(self, payout_id: str) -> frozenset[Slot]:
         """The sequences that were ever signed for with this payout."""
@@ -120,8 +121,8 @@ class Record:
         self._append({**_said(request), "fee": str(fee), "hash": transaction_hash})
 
     def refused(self, request: SigningRequest, *, code: str, reason: str) -> None:
-        """The same is written once an hour, as what was refused is asked for again and again, and so many in a minute:
-        whoever may ask must not be able to fill the disk."""
+        """Record a refusal: the same one once an hour, as a refused request is repeated again and again, and so many
+        in a minute. A client must not be able to fill the disk."""
         now, ids = self._clock(), (each.payout_id for each in request.intents)
         same = (code, request.environment, request.network, request.sweeps, request.prepares, *ids)
         if now - self._refusals.get(same, now - HOUR) < HOUR:
@@ -154,7 +155,7 @@ class Record:
         self._file.truncate(whole)
 
     def _read(self, path: Path, lines: Iterable[bytes]) -> int:
-        """Count what the lines say; returns how many bytes of whole lines there are."""
+        """Count the entries of the lines; returns the number of bytes in whole lines."""
         whole = 0
         for number, line in enumerate(lines, 1):
             if not line.endswith(b"\n"):  # the process ended while it wrote: nothing was given away for this line
@@ -187,7 +188,7 @@ class Record:
         self._forget(at)
 
     def _forget(self, now: datetime) -> None:
-        """What no limit asks about any more. Since when payouts are signed for, and with what, is kept for ever."""
+        """Forget what no limit needs any more. Since when payouts are signed for, and with what, is kept for ever."""
         self._lines += 1
         if self._lines % 1000 == 0:
             self._paid = {key: each for key, each in self._paid.items() if each[0] > now - DAY}

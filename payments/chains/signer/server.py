@@ -67,7 +67,7 @@ class _Exchange(socketserver.BaseRequestHandler):
                 )
         except connection.NotTrusted:
             logger.warning("somebody without the secret asked the signer", address=str(self.client_address))
-        except (OSError, Malformed, SignerUnavailable) as error:  # the executor asks again
+        except (OSError, Malformed, SignerUnavailable) as error:  # the executor repeats the request
             logger.warning("a request to the signer came to nothing", error=str(error))
         except Exception:
             logger.exception("a request to the signer failed")

@@ -50,8 +50,8 @@ class WalletSigner(Protocol):
     """The hot wallet of one network: what it would sign, and signing it."""
 
     def most_fee(self, request: SigningRequest) -> int:
-        """The most that what is asked for can cost, in base units of the native coin. Refused, with the code `differs`,
-        where its fields are not exactly what its intents or its sweep say, or what it would prepare by itself."""
+        """The most that the request can cost, in base units of the native coin. Refused, with the code `differs`, where
+        its fields are not exactly those of its intents or its sweep, or what it would prepare by itself."""
         ...
 
     def sign(self, request: SigningRequest) -> Signed: ...
@@ -94,7 +94,7 @@ class Service:
         return signed.raw
 
     def _check_intents(self, request: SigningRequest) -> None:
-        """Each payout is one that a process with the key has asked for, as it was asked for, and once."""
+        """Require of each payout that a process with the key has requested it, exactly so, and that it is paid once."""
         place = {"environment": request.environment, "network": request.network}
         unknown = [each for each in request.intents if not is_asked_for(self._intent_key, each, **place)]
         if unknown:

@@ -47,7 +47,7 @@ class Movement(TypedDict):
 
 
 def movement(network: str, *, contract: str, amount: int, recipient: str, memo: str | None = None) -> Movement:
-    """A movement as the network reports it: an account, and one reference whether memo or muxed id said it.
+    """A movement as the network reports it: an account, and one reference, whether it came as memo or muxed id.
 
     InvalidAddress or ValueError for what no network would carry.
     """
@@ -190,7 +190,7 @@ def _undo(row: SimulatedNetwork, undone: list[SimulatedTransaction], outcome: Ou
     if outcome == "kept":
         return
     swept = [entry.pk for entry in undone if entry.swept_addresses]
-    SimulatedTransfer.objects.filter(transaction__in=swept).delete()  # what there is to sweep, the next block says
+    SimulatedTransfer.objects.filter(transaction__in=swept).delete()  # the next block records what there is to sweep
     minted = [entry.pk for entry in undone if entry.sequence is None]
     others = [entry for entry in undone if entry.sequence is not None]
     moved = SimulatedTransaction.objects.filter(pk__in=[entry.pk for entry in others])

@@ -1,4 +1,4 @@
-"""The simulated networks behind the chain protocol. What happens on them, payments.chains.simulated.control says."""
+"""The simulated networks behind the chain protocol. payments.chains.simulated.control decides what happens on them."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _pace() -> float:
 
 
 def advance(row: SimulatedNetwork, now: datetime) -> None:
-    """Bring a locked network to where its clock says. A long gap is one step, however many blocks it holds."""
+    """Bring a locked network to the time of its clock. A long gap is one step, however many blocks it holds."""
     newest = newest_stretch(row)
     if newest.block_seconds != _pace():
         newest = _change_pace(row, newest)

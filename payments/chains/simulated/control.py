@@ -118,10 +118,10 @@ def prepare_account(network: str, address: str) -> str:
 def describe_account(
     network: str, address: str, *, is_contract: bool = False, refuses: RecipientProblem | Literal[""] = ""
 ) -> None:
-    """Say what is special about an address; said again without anything, it is an ordinary account.
+    """Set the special properties of an address; without any, it is an ordinary account again.
 
-    The network itself enforces a refusal from the next block on, except for `memo_required`, which only those who
-    ask first respect.
+    The network itself enforces a refusal from the next block on, except for `memo_required`, which only senders
+    that check first respect.
     """
     account, _ = actions.split_address(network, address)
     SimulatedAccount.objects.update_or_create(
@@ -139,7 +139,7 @@ def pause_coin(network: str, code: str, *, is_paused: bool = True) -> None:
 
 
 def set_fee_level(network: str, level: int) -> None:
-    """From the next block on, the network asks for so many times its usual price: above 1, a spike."""
+    """Set the price from the next block on to so many times the usual one: above 1, a spike."""
     if level < 1:
         raise ValueError("a network is never cheaper than usual")
     with locked(network) as row:

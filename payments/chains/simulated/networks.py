@@ -83,12 +83,12 @@ def treasury(network: str) -> str:
 
 
 def first_sequence(network: str) -> int:
-    """What an account uses first: on stellar the ledger it was made in, here the first one, tells."""
+    """The first sequence of an account: on stellar it follows from the ledger it was made in, here the first one."""
     return 0 if is_evm(network) else (1 << 32) + 1
 
 
 def channels(network: str) -> tuple[str, ...]:
-    """The accounts whose sequences payouts use: the hot wallet, or as many others as the network's data say."""
+    """The accounts whose sequences payouts use: the hot wallet, or as many others as the network's data set."""
     number = NETWORKS[network].simulation.channels
     return tuple(address_named(network, f"channel {each}") for each in range(number)) or (hot_wallet(network),)
 
@@ -155,7 +155,7 @@ def deposit_address(profile: NetworkProfile, number: int) -> DepositAddress:
 
 @lru_cache(maxsize=2_000)
 def _clone(network: str, sequence: int) -> DepositAddress:
-    """Remembered, because every look at a network asks for the addresses of the next payments."""
+    """The deposit address, remembered because every view of a network queries the addresses of the next payments."""
     return DepositAddress(
         evm_addresses.clone_address(factory=factory(network), implementation=forwarder(network), salt=sequence)
     )

@@ -1,4 +1,4 @@
-"""What a simulated network says of its blocks, transfers and balances."""
+"""Blocks, transfers and balances of a simulated network."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class Reading:
         arrived = self.moved().filter(transaction__height__range=(first, last))
         # What is made for the hot wallet is the house's, and nobody's deposit.
         arrived = arrived.exclude(transaction__sender=mint(self._network), recipient=hot_wallet(self._network))
-        # Asking which of the recipients are watched costs by the traffic, not by the length of the watch list.
+        # The cost of a query for watched recipients depends on the traffic, not on the length of the watch list.
         candidates = iter(arrived.order_by().values_list("recipient", flat=True).distinct())
         watched: set[str] = set()
         while some := list(islice(candidates, _CANDIDATES_PER_QUESTION)):

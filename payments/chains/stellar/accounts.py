@@ -38,7 +38,7 @@ LEAST_ENTRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class _Recipient:
-    """What two Horizons must say alike of somebody who is to be paid."""
+    """The facts about a recipient on which two Horizons must agree."""
 
     exists: bool
     trusts: bool = False
@@ -69,7 +69,7 @@ class Accounts:
         code = payout.asset.code
         found = self._agreed(recipient, lambda known: _recipient(known, payout))
         has_memo = bool(payout.memo) or recipient != payout.recipient
-        # Who tells people in a shared account apart by memos finds no owner for a balance that carries none.
+        # An owner of a shared account who identifies people by memos finds no owner for a balance that carries none.
         may_be_set_aside = self._profile.sets_aside and not has_memo and not found.wants_memo
         if not found.exists:
             raise RecipientRefused("destination_invalid", "There is no account at this address.")
@@ -104,10 +104,11 @@ class Accounts:
         self._sendable[asset.contract] = self._clock()
 
     def pay_back_address(self, paid: Payment | None, sender: str) -> str | None:
-        """Where this payment of this sender can be paid back to without asking anybody; None when nobody knows.
+        """The address that this payment of this sender can be paid back to without a question to anybody; None when it
+        is unknown.
 
         An M address is one person's. A G address may be an exchange's, unless it paid without a memo to an M address of
-        ours, as only a wallet of one person does, and asks for no memos itself.
+        ours, as only a wallet of one person does, and requires no memos itself.
         """
         payer, identifier = recipients.account_of(self._profile, sender)
         if paid is None or paid.asset not in {asset.contract for asset in self._profile.assets.values()}:
@@ -147,7 +148,7 @@ class Accounts:
         return self._horizons.ledger(self._horizons.head().height).base_reserve
 
     def _agreed(self, address: str, read: Callable[[AccountRecord | None], Told]) -> Told:
-        """What two Horizons say alike of an account, which for each of them is as of its own newest ledger.
+        """The facts of an account on which two Horizons agree, for each of them as of its own newest ledger.
 
         They differ while one has read a change that the other is still to read: nothing is known then, and neither of
         them is wrong.

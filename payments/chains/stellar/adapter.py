@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class StellarChain:
-    """Stellar. Deposits arrive at the account that payouts leave from, told apart by memos and muxed ids.
+    """Stellar. Deposits arrive at the account that payouts leave from, distinguished by memos and muxed ids.
 
-    `keys` is only asked for when something is signed, and for the names of several channels: it needs a library that
+    `keys` is only called when something is signed, and for the names of several channels: it needs a library that
     processes which only read never load.
     """
 

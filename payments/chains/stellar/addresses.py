@@ -44,7 +44,7 @@ def key_of(account: str) -> bytes:
 
 
 def mux(account: str, identifier: int) -> str:
-    """The M address that says both the account and the id of a payment."""
+    """The M address that holds both the account and the id of a payment."""
     if not 0 <= identifier <= MAXIMUM_ID:
         raise ValueError("the id of a muxed account is an unsigned 64-bit integer")
     return _encode(_VERSIONS["M"], _decode(account) + identifier.to_bytes(8, "big"))
@@ -59,7 +59,7 @@ def split(address: str) -> tuple[str, int | None]:
 
 
 def parse(text: str) -> str:
-    """A G or M address someone typed, unchanged when it is right; InvalidAddress says what is wrong."""
+    """A G or M address someone typed, unchanged when it is right; InvalidAddress names the fault."""
     _decode(text)
     return text
 

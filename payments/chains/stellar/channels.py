@@ -1,4 +1,4 @@
-"""The accounts whose sequences payouts use: whoever has the wallet's key computes them, others ask.
+"""The accounts whose sequences payouts use: a process with the wallet's key computes them, others query the network.
 
 `manage.py setup_stellar` leaves a data entry of the wallet for each, which nobody else can write.
 """
@@ -42,7 +42,7 @@ class Channels:
         return self._known
 
     def names_known(self) -> tuple[str, ...]:
-        """As far as this process knows them already: asks nobody."""
+        """The names as far as this process knows them, without a query."""
         return self._known
 
     def _named(self, horizon: Horizon) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def _horizons(network: str, passphrase: str, urls: tuple[str, ...], one_may_deci
 
 @cache
 def _channels(horizons: Horizons, wallet: str, count: int, secret: str, signer_url: str, kind: Kind) -> Channels:
-    """The same object for the whole process: it remembers what it was told."""
+    """The same object for the whole process: it remembers the answers that it received."""
     found = NetworkSettings(kind=kind, hot_wallet=wallet, hot_wallet_key=secret, channels=count, signer_url=signer_url)
     return Channels(horizons, wallet=wallet, count=count, keys=lambda: keys(found))
 

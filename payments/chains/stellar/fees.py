@@ -54,9 +54,9 @@ class FeeRules:
 
 
 def price(horizons: Horizons) -> int:
-    """What an operation costs at this moment: the middle of what Horizons say, the lower one of two.
+    """The present price of an operation: the median of Horizons' answers, the lower one of two.
 
-    So no single one drives it up, or stops payouts by a price above the cap. ChainUnavailable when too few say one.
+    So no single one drives it up, or stops payouts by a price above the cap. ChainUnavailable when too few give one.
     """
     return horizons.middle(_price)
 

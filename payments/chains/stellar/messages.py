@@ -14,7 +14,7 @@ SIGNATURE_BYTES = 64
 
 
 def digest_of(text: str) -> bytes:
-    """What a wallet signs when it is asked for this text."""
+    """The digest that a wallet signs for this text."""
     return hashlib.sha256(b"Stellar Signed Message:\n" + text.encode()).digest()
 
 

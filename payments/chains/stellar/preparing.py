@@ -23,7 +23,7 @@ _SEQUENCE_BITS = 32
 
 
 class Preparations:
-    """Transactions that prepared our accounts, as enough Horizons say alike."""
+    """Transactions that prepared our accounts, on which enough Horizons agree."""
 
     def __init__(self, profile: NetworkProfile, horizons: Horizons, *, channels: Callable[[], Collection[str]]) -> None:
         self._passphrase: str = profile.metadata["network_passphrase"]

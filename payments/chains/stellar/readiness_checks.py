@@ -1,4 +1,4 @@
-"""Whether wallet, trustlines, channels and key are what the settings say."""
+"""Checks that wallet, trustlines, channels and key agree with the settings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SetUp:
         self._readiness = readiness or Readiness(profile.network)
 
     def require(self, *, signing: bool) -> None:
-        """NotSetUp unless all is what the settings say, with `signing` key and channels as well."""
+        """Raise NotSetUp unless everything agrees with the settings, with `signing` key and channels as well."""
         self._horizons.require_enough()
         try:
             self._readiness.require("wallet", self._check_wallet)

@@ -1,4 +1,4 @@
-"""What the result of a transaction says of each payout in it. Only processes that send load this."""
+"""The outcome of each payout in a transaction, by its result. Only processes that send load this."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def operation_codes(result_xdr: str) -> tuple[str, ...]:
 
 
 def refused(codes: Sequence[str], set_aside: Sequence[bool]) -> dict[int, RecipientProblem]:
-    """The positions of payouts that failed because of themselves, and why. `set_aside` says of each position whether
-    it is a claimable balance; any beyond its end is a payment."""
+    """The positions of payouts that failed because of themselves, and why. `set_aside` states of each position
+    whether it is a claimable balance; any beyond its end is a payment."""
     found: dict[int, RecipientProblem] = {}
     for place, code in enumerate(codes):
         known = _OF_CLAIMANT if place < len(set_aside) and set_aside[place] else _OF_RECIPIENT

@@ -1,7 +1,8 @@
-"""What leaves the hot wallet: signing it, sending it, and saying what became of it. Only processes that send load this.
+"""What leaves the hot wallet: signing it, sending it, and reporting its outcome. Only processes that send load this.
 
-A Horizon that lags answers 404 and tx_bad_seq for a transaction that is in the ledger. So that one took no effect is
-only ever said of a ledger that closed after it could have, by Horizons that have read that ledger.
+A Horizon that lags answers 404 and tx_bad_seq for a transaction that is in the ledger. That a transaction took no
+effect is therefore only reported as of a ledger that closed after it could have, by Horizons that have read that
+ledger.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class Sending:
             raise ValueError("only an account of one person's own can claim what is set aside")
 
     def broadcast(self, transfer: SignedTransfer) -> None:
-        """Hand the envelope to every Horizon. Whatever they say proves nothing; sending it again costs nothing."""
+        """Submit the envelope to every Horizon. Their answers prove nothing; sending it again costs nothing."""
         xdr = base64.b64encode(transfer.raw).decode()
         said = self._horizons.tell(lambda horizon: horizon.submit(xdr))
         if any(each.state in ("pending", "duplicate") for each in said):
@@ -199,7 +200,7 @@ class Sending:
             )
         if became.for_good:
             return TransactionStatus("expired", final=True)
-        return TransactionStatus("unknown")  # of what waits for a ledger no Horizon tells: sending it again is free
+        return TransactionStatus("unknown")  # no Horizon reports what waits for a ledger: sending it again is free
 
     def _in_ledger(
         self, transfer: SignedTransfer, found: TransactionRecord, block_hash: str, head: Head
@@ -219,7 +220,7 @@ class Sending:
         )
 
     def _became(self, horizon: Horizon, transfer: SignedTransfer, head: Head) -> _InLedger | _Used | _Absent:
-        """What one Horizon says that has read the ledgers up to the head: an absence is one up to that ledger."""
+        """The outcome by one Horizon that has read the ledgers up to the head: an absence is one up to that ledger."""
         found = _known_by(horizon, self._hashes(transfer))
         if found is not None and found.ledger <= head.height:
             return _InLedger(found, _ledger_hash(horizon, found.ledger))

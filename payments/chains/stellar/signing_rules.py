@@ -147,7 +147,7 @@ class StellarWallet:
 
 
 def _operations(request: SigningRequest) -> list[Operation]:
-    """The operations that prepare a wallet. What they are, `_prepares` says."""
+    """The operations that prepare a wallet. `_prepares` decides which these are."""
     try:
         texts = request.transaction["operations"]
         if not isinstance(texts, list) or not len(texts) <= MOST_OPERATIONS:

@@ -126,15 +126,15 @@ def people(providers: Providers, factory: str) -> People:
 
 
 def appointment(operator: str, treasury: str) -> bytes:
-    """What the owner says to the factory to give it an operator and a treasury."""
+    """Call data with which the owner appoints an operator and a treasury of the factory."""
     return abi.call("appoint(address,address)", operator, treasury)
 
 
 def offer_of_ownership(to: str) -> bytes:
-    """What the owner says to the factory to offer it to another, who must accept it."""
+    """Call data with which the owner offers the factory to another account, which must accept it."""
     return abi.call("transfer_ownership(address)", to)
 
 
 def acceptance_of_ownership() -> bytes:
-    """What the other one says to become the owner."""
+    """Call data with which the other account accepts and becomes the owner."""
     return abi.call("accept_ownership()")

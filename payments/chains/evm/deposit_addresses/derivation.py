@@ -76,7 +76,7 @@ class Derivations:
 
 
 def derivations(*, factory: str, key: bytes | None, former: Mapping[str, str]) -> Derivations:
-    """By the operator's settings. ValueError says what is wrong with `former`."""
+    """The derivations by the operator's settings. ValueError names the fault in `former`."""
     found: list[tuple[int, Derivation]] = []
     for last, text in former.items():
         if not re.fullmatch(r"\d{1,18}", last) or not re.fullmatch(FORMER, text):

@@ -27,8 +27,8 @@ _TRANSFER_GAS = 3_200
 
 
 class NewAddresses:
-    """Of one network and factory, for the whole process. `set_to` is what the operator says that it takes; 0: it is
-    measured."""
+    """Gas of a new address, of one network and factory, for the whole process. `set_to` is the operator's setting;
+    0: it is measured."""
 
     def __init__(self, *, set_to: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
         self._set_to, self._clock = set_to, clock
@@ -36,11 +36,11 @@ class NewAddresses:
 
     @property
     def known_gas(self) -> int:
-        """As far as it is known: asks nobody."""
+        """The gas as last known, without a query."""
         return self._gas
 
     def gas(self, providers: Providers, *, operator: str, factory: str, coin: str) -> int:
-        """Asks providers once an hour; where too few can say, what was known stays."""
+        """The gas, queried from providers once an hour; where too few answer, the last known value stays."""
         if not self._set_to and self._clock() >= self._next_at:
             self._next_at = self._clock() + MEASURED_SECONDS
             with suppress(ChainUnavailable):

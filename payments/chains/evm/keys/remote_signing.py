@@ -1,4 +1,4 @@
-"""The hot wallet's key is with a signer of its own: what this side asks it, and believes of its replies."""
+"""Signing by a separate signer that holds the hot wallet's key: requests to it, and checks of its replies."""
 
 from __future__ import annotations
 

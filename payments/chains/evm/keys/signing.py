@@ -16,7 +16,7 @@ from payments.chains.protocol.payouts import PayoutInstruction
 
 
 class KeyRefused(Exception):
-    """A key cannot be used; the message says why, and never holds the key."""
+    """A key cannot be used; the message gives the reason, and never holds the key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class EvmWallet:
             raise Refused("differs", "The transaction does not pay what the payout says.", (intent.payout_id,))
 
     def _check_sweep(self, request: SigningRequest, transaction: Transaction) -> None:
-        """It asks a factory of the signer's own settings for a sweep, which pays the treasury alone."""
+        """Require a sweep by a factory of the signer's own settings, which pays the treasury alone."""
         calls = {abi.selector(each) for each in SWEEPS}
         if transaction.to not in self._factories or transaction.data[:4] not in calls:
             raise Refused("differs", "The transaction is no sweep by a factory of the signer's settings.")

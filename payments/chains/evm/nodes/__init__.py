@@ -1,1 +1,1 @@
-"""What nodes of an EVM network say, asked over JSON-RPC and compared."""
+"""Queries to the nodes of an EVM network over JSON-RPC, and the comparison of their answers."""

@@ -1,4 +1,4 @@
-"""What two providers say differently, as a person can compare it with a block explorer. Pure."""
+"""Differences between two providers' answers, written so that a person can compare them with a block explorer. Pure."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def alike(mine: Any, theirs: Any) -> bool:
 
 
 def is_about_money(mine: Any, theirs: Any) -> bool:
-    """Whether one of them tells of a transaction that the other does not know, or that did something else.
+    """Whether one of them reports a transaction that the other does not know, or reports with other effects.
 
-    The same transaction in another block is no such thing: so a reorganisation looks while it happens.
+    The same transaction in another block is no such difference: a reorganisation looks like that while it happens.
     """
     if isinstance(mine, UnreadReceipt) or isinstance(theirs, UnreadReceipt):
         return False
@@ -39,9 +39,9 @@ def is_about_money(mine: Any, theirs: Any) -> bool:
 
 
 def contradicts(mine: Any, theirs: Any, *, newest_height: int, final_height: int) -> bool:
-    """Whether what one provider says cannot be true beside what others say, at least when it says so for a while.
+    """Whether one provider's answer cannot be true beside the others' answers, at least when it persists for a while.
 
-    One that is behind knows nothing of what is new: its silence counts below the newest block that it has told of.
+    One that is behind knows nothing of what is new: its silence counts below the newest block that it has reported.
     Another block counts where it calls the height final itself: above that, blocks change. What clients word
     differently counts for nothing.
     """
@@ -53,12 +53,12 @@ def contradicts(mine: Any, theirs: Any, *, newest_height: int, final_height: int
 
 
 def has_moved(log: Log, receipt: Receipt | None) -> bool:
-    """Whether this receipt tells of what the event tells of, in whatever block."""
+    """Whether this receipt records what the event records, in whatever block."""
     return receipt is not None and any(_content(each) == _content(log) for each in receipt.logs)
 
 
 def told(question: Question[Any]) -> str:
-    """What was asked, without what is only there for the node."""
+    """The question, without the parts that only the node needs."""
     subject = next((each for each in question.call.params if isinstance(each, str)), "")
     return f"{question.call.method} {subject}".strip()
 

@@ -1,4 +1,4 @@
-"""The providers of one network: what they are asked, and what of it is believed (payments.chains.providers.pool)."""
+"""The providers of one network: queries to them, and which answers are believed (payments.chains.providers.pool)."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class Providers(ProviderPool[Rpc]):
         )
 
     def require_enough(self) -> None:
-        """NotSetUp when there are fewer than must say the same, so that nothing will ever be known."""
+        """Raise NotSetUp when there are fewer providers than must agree, so that nothing will ever be known."""
         self._require_enough(setting=f"{self.network.upper()}_RPC_URLS", single_setting="EVM_SINGLE_PROVIDER_NETWORKS")
 
-    # Asking
+    # Queries
 
     def ask(self, question: Question[Answer]) -> Answer:
         """The first usable answer. RpcError when it is an error."""
@@ -86,12 +86,12 @@ class Providers(ProviderPool[Rpc]):
     def agree(self, *questions: Question[Any]) -> list[Any]:
         """Answers that two providers give alike; RpcError when both refuse one of the questions.
 
-        ChainUnavailable when too few answer, or no two say the same: nothing is known then.
+        ChainUnavailable when too few answer, or no two agree: nothing is known then.
         """
         return self.believe(*questions).said
 
     def believe(self, *questions: Question[Any]) -> Believed[list[Any]]:
-        """As agree, with the names of those who said so."""
+        """As `agree`, with the names of the providers that agreed."""
         believed = self._believed_answers(questions)
         if error := next((answer for answer in believed.said if isinstance(answer, RpcError)), None):
             raise error
@@ -131,9 +131,9 @@ class Providers(ProviderPool[Rpc]):
         return said, asking.silent
 
     def middle(self, question: Question[int]) -> int:
-        """A number about which honest providers differ: the middle of what they say, the lower one of two.
+        """The median of a number about which honest providers differ; the lower one of two.
 
-        So no single one drives it up. ChainUnavailable when too few say one.
+        So no single one drives it up. ChainUnavailable when too few give a number.
         """
         said, silent = self._numbers(question)
         return middle(said, silent=silent)
@@ -144,7 +144,7 @@ class Providers(ProviderPool[Rpc]):
         return said[min((len(said) + silent) // 2, len(said) - 1)]
 
     def _numbers(self, question: Question[int]) -> tuple[list[int], int]:
-        """What was said, and how many were left out: whatever these would have said is no worse than what is taken."""
+        """The numbers given, sorted, and the count of providers left out, which `middle` takes into account."""
         said, silent = self._gathered((question,))
         return sorted(each.answers[0] for each in said), silent
 
@@ -174,7 +174,7 @@ class Providers(ProviderPool[Rpc]):
         return found
 
     def tell(self, question: Question[str]) -> list[str | RpcError]:
-        """Hand something to every provider; what those said that answered. ChainUnavailable when none did."""
+        """Submit something to every provider; returns the answers. ChainUnavailable when none answered."""
         said = self._all(lambda provider: self._answers(provider, (question,))).said
         if not said:
             raise ChainUnavailable(f"No provider of {self.network} answers.")
@@ -183,7 +183,7 @@ class Providers(ProviderPool[Rpc]):
     # Believing
 
     def note_invention(self, tellers: Sequence[Provider], log: Log) -> None:
-        """They told of money that moved, and enough others know nothing of it."""
+        """Record that these providers reported a movement of money of which enough others know nothing."""
         for provider in tellers:
             others = names(other for other in self._providers if other not in tellers)
             message = (
@@ -194,7 +194,7 @@ class Providers(ProviderPool[Rpc]):
             self._contradict(provider, message)
 
     def note_unreadable(self, tellers: Sequence[Provider], transaction_hash: str) -> None:
-        """They alone told of a transaction what nobody can read."""
+        """Record that only these providers reported a transaction in a form that cannot be read."""
         for provider in tellers:
             self._note(provider, "failing", f"{provider.name} tells of {transaction_hash} what cannot be read")
 

@@ -1,4 +1,4 @@
-"""What is asked of a node, and its answers in types of ours. Two honest nodes give equal answers to each.
+"""Queries to a node, and its answers in types of ours. Two honest nodes give equal answers to each.
 
 Whatever a provider adds, spells otherwise or leaves out is settled here: an answer that cannot be read is no answer.
 """
@@ -43,7 +43,8 @@ class Question(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A block. `made_at` is None where only its height and hash can be read: `problem` says why, of `content`."""
+    """A block. `made_at` is None where only its height and hash can be read: `problem` is the reason, found in
+    `content`."""
 
     height: int
     block_hash: str
@@ -54,7 +55,7 @@ class Header:
 
     @property
     def closed_at(self) -> datetime:
-        """ChainUnavailable where nobody can say."""
+        """The time of the block; ChainUnavailable where it is unknown."""
         if self.made_at is None:
             raise ChainUnavailable(f"The block {self.height} cannot be read: {self.problem}")
         return self.made_at
@@ -68,7 +69,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One event, as a block records it. Without a contract it could not be read: its receipt says what it is."""
+    """One event, as a block records it. Without a contract it could not be read: its receipt decides what it is."""
 
     contract: str
     topics: tuple[str, ...]
@@ -113,7 +114,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class UnreadReceipt:
-    """A receipt that says which transaction it is of and in which block, and cannot be read beyond that."""
+    """A receipt that names its transaction and block, and cannot be read beyond that."""
 
     record: UnreadRecord
     block_hash: str
@@ -323,15 +324,14 @@ def _header(found: Any) -> Header:
 
 
 def _within(first: int, last: int, found: list[Log]) -> tuple[Log, ...]:
-    """In their order; ValueError when one is of a block that was not asked for."""
+    """The events in their order; ValueError when one is of a block outside the query."""
     if any(not first <= log.height <= last for log in found):
         raise ValueError("an event of a block that was not asked for")
     return tuple(sorted(found, key=lambda log: (log.height, log.index)))
 
 
 def _recipient(found: Any) -> str | None:
-    """The digits of whom an event says that something was moved to; empty when it says nothing of the kind, None when
-    it cannot be read."""
+    """The digits of the recipient that an event names; empty when it names none, None when it cannot be read."""
     try:
         topics = values.listed(found["topics"])
         if len(topics) != 3 or found["data"] == _NOTHING:

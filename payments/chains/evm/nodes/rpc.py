@@ -1,4 +1,4 @@
-"""JSON-RPC with one provider. It asks once, within a time limit, and takes nothing that is not whole.
+"""JSON-RPC with one provider. It sends each query once, within a time limit, and accepts only whole replies.
 
 A reply is read as if somebody hostile wrote it: whatever it holds, ProviderFailed is the worst that comes of it.
 Trying again, and trying another provider, is above this.
@@ -71,7 +71,7 @@ class RpcError(ChainUnavailable):
 
     @property
     def is_passing(self) -> bool:
-        """Whether this says something of the provider's state, and nothing of the question. What a contract does is its
+        """Whether this error depends on the provider's state, and not on the question. What a contract does is its
         author's: who wrote it could have every provider taken for one that fails."""
         if self.takes_all_gas:
             return False
@@ -132,7 +132,7 @@ class Rpc(Server):
     def batch(self, *calls: Call) -> list[Any]:
         """Answers in the order of the questions, each a result or an RpcError. All of them, or ProviderFailed.
 
-        Every batch asks for the chain id first: behind one address stand many nodes, and any of them may be wrong.
+        Every batch queries the chain id first: behind one address stand many nodes, and any of them may be wrong.
         """
         questions = [Call("eth_chainId"), *calls]
         body = orjson.dumps(

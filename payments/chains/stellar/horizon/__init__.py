@@ -1,1 +1,1 @@
-"""What Horizons say of the stellar network, read and compared."""
+"""Answers of Horizons about the stellar network, read and compared."""

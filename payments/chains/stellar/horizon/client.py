@@ -1,4 +1,4 @@
-"""One Horizon: questions by GET, and signed envelopes handed over. It asks once, within a time limit.
+"""One Horizon: queries by GET, and submission of signed envelopes. Each query is sent once, within a time limit.
 
 What it replies is JSON that records.py reads; here it is an object or ProviderFailed, whatever a stranger sends.
 """
@@ -40,7 +40,7 @@ class NotKnown(ChainUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a Horizon said of an envelope. None of it proves that the envelope did or will not take effect.
+    """A Horizon's answer to an envelope. None of it proves that the envelope did or will not take effect.
 
     - pending, duplicate: the network has it.
     - error: the network would not take it now, for `result_code`, as Horizon spells it (tx_bad_seq).
@@ -86,7 +86,7 @@ class Horizon(Server):
     @contextmanager
     def needing(self, height: int) -> Iterator[None]:
         """Take no answer of an instance that has not read this ledger: behind one address there can be several, and
-        what one said of itself does not hold for the next. Where the answer does not say, it is taken."""
+        one's report of itself does not hold for the next. An answer that does not state its ledger is accepted."""
         before, self._needed.height = self._needed.height, height
         try:
             yield
@@ -121,8 +121,8 @@ class Horizon(Server):
         raise ProviderFailed(f"{self.name} answered {path} with status {status}{_problem(content)}")
 
     def submit(self, envelope_xdr: str) -> Submission:
-        """Hand over a signed envelope (base64) by POST /transactions_async. ProviderFailed when nothing was said of it:
-        it may have arrived all the same."""
+        """Hand over a signed envelope (base64) by POST /transactions_async. ProviderFailed when there was no answer: it
+        may have arrived all the same."""
         status, content, _ = self._exchange(
             "POST",
             self._address("/transactions_async", {}),

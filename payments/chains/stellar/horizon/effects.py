@@ -46,9 +46,9 @@ def effect(found: Any) -> EffectRecord:
 
 
 def changes_by(effects: Iterable[EffectRecord]) -> Iterator[tuple[EffectRecord, Change]]:
-    """What these effects on one account, in their order, changed altogether, each with the effect that tells of it.
+    """The changes by these effects on one account, in their order, each with the effect that records it.
 
-    A path payment tells of what its sender spent twice: as a debit, and as the trades it was changed by.
+    A path payment records its sender's spending twice: as a debit, and as the trades that converted it.
     """
     for _, group in groupby(effects, key=lambda each: each.operation):
         of_one = list(group)

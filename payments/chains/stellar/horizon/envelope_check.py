@@ -1,7 +1,9 @@
-"""Whether what a Horizon says of a payment is what its sender signed: by the envelope and its hash. Pure, by XDR.
+"""Whether a Horizon's record of a payment agrees with what its sender signed: by the envelope and its hash. Pure, by
+XDR.
 
-The hash of an on-chain transaction is that of its envelope and of the network: whoever says another memo, recipient or
-amount beside the same hash is found out, without a second server. What a contract moved stands in no envelope.
+The hash of an on-chain transaction is that of its envelope and of the network: a server that reports another memo,
+recipient or amount beside the same hash is detected, without a second server. What a contract moved stands in no
+envelope.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ CREATE_ACCOUNT, PAYMENT, STRICT_RECEIVE, CHANGE_TRUST, MERGE, MANAGE_DATA, BUMP_
 
 
 class Contradiction(ValueError):
-    """A record says something else than the envelope beside it, or that is not the transaction's."""
+    """A record contradicts the envelope beside it, or that envelope is not the transaction's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Signed:
 
 
 def signed(envelope_xdr: str, transaction_hash: str, network_id: bytes, lengths: tuple[int, ...] = ()) -> Signed:
-    """What an envelope says that has this hash on this network. `lengths` of its signatures where they are unusual."""
+    """The content of an envelope that has this hash on this network. `lengths` of its signatures where they are
+    unusual."""
     raw = base64.b64decode(envelope_xdr, validate=True)
     reader = _Reader(raw)
     kind = reader.number()

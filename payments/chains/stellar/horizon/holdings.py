@@ -25,7 +25,8 @@ def account(horizon: Horizon, address: str) -> AccountRecord | None:
 def holding(horizon: Horizon, address: str, asset: str, height: int) -> int:
     """Stroops of CODE:ISSUER or `native` that an account held after the ledger with this number.
 
-    The account says in which ledger a balance last changed: what happened up to that one is in it, and nothing else.
+    The account names the ledger in which a balance last changed: what happened up to that one is in it, and nothing
+    else.
     """
     found = account(horizon, address)
     if found is None:

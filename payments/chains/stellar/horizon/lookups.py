@@ -1,4 +1,4 @@
-"""What one Horizon says of an on-chain transaction, or of some ledgers. Questions for `Horizons`."""
+"""Queries of one Horizon about an on-chain transaction, or about some ledgers. Used by `Horizons`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def sent_by(horizon: Horizon, account: str, first: int, last: int) -> tuple[Tran
 
 
 def _credited_by(horizon: Horizon, known: TransactionRecord) -> dict[tuple[int, str], int]:
-    """Native coins that each operation of a transaction gave to each account: of a merge, effects alone say it."""
+    """Native coins that each operation of a transaction gave to each account: for a merge, only effects record it."""
     found = horizon.ask(records.page(effect), f"/transactions/{known.hash}/effects", limit=PAGE, order="asc")
     return {
         (each.operation, each.account): amount

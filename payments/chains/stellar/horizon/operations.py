@@ -1,4 +1,4 @@
-"""Operations that move money, as pages of payments or operations tell of them. Pure; as records.py."""
+"""Operations that move money, as pages of payments or operations record them. Pure; as records.py."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Payment:
     """An operation, or a part of one, that moved an asset from one account to another, in a transaction that succeeded.
 
     `sender` is the M address where the transaction names one, `recipient` always the account; `muxed_id` is what an M
-    address added to it. `amount` of `asset` is what arrived, and None for a merge, of which Horizon does not say it;
+    address added to it. `amount` of `asset` is what arrived, and None for a merge, of which Horizon does not report it;
     `spent` of `spent_asset` is what left the sender, which differs for path payments. `operation` counts from 0.
-    `is_conditional` is said of a claimable balance that not the recipient alone may claim, or not at all times.
+    `is_conditional` marks a claimable balance that not the recipient alone may claim, or not at all times.
     """
 
     paging_token: int
@@ -65,7 +65,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class OperationRecord:
-    """An operation of a page: its place, and what it moved, if anything that is known here, or why nobody can say."""
+    """An operation of a page: its place, and what it moved, if anything that is known here, or why that is unknown."""
 
     paging_token: int
     payments: tuple[Payment, ...]
@@ -133,7 +133,7 @@ def _compared(
 
 
 def _was_signed(payment: Payment) -> bool:
-    """Whether an envelope says whom it is for, if not how much of what."""
+    """Whether an envelope names the recipient, even if not the amount and the asset."""
     return payment.kind in ("payment", "path_payment", "contract")
 
 

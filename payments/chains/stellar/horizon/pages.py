@@ -41,10 +41,10 @@ def in_order(
     up_to: int,
     **params: str | int,
 ) -> Iterator[Record]:
-    """The records of the ledgers above `after` up to `up_to`, oldest first. A full page asks for the next one.
+    """The records of the ledgers above `after` up to `up_to`, oldest first. After a full page the next one is queried.
 
-    Where Horizon keeps what transactions changed, each record brings it along: a page that is too long is asked for in
-    halves, and those after it as well. One that is not whole in time is shorter the next time that it is asked for.
+    Where Horizon keeps what transactions changed, each record brings it along: a page that is too long is queried in
+    halves, and those after it as well. One that is not whole in time is shorter at the next query.
     """
     place: Place = (token_after(after),)
     cursor = place
@@ -59,7 +59,7 @@ def in_order(
             horizon.page = size // 2
             continue
         except ReplyTooSlow:
-            # Asked again at once, a server that hangs would hold its caller up for every half.
+            # If it were queried again at once, a server that hangs would delay its caller for every half.
             horizon.page = max(1, size // 2)
             raise
         horizon.page = min(PAGE, size + size // 8 + 1)
@@ -111,7 +111,7 @@ class _Transactions:
         try:
             place = transaction_place(found)
         except (LookupError, TypeError, ValueError):
-            return found  # whoever reads it says what is wrong with it
+            return found  # the code that reads it reports the fault
         if place is None:
             return found
         self.operations += 1

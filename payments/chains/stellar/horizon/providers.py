@@ -1,7 +1,7 @@
-"""The Horizons of the stellar network: what they are asked, and what of it is believed (providers.pool).
+"""The Horizons of the stellar network: queries to them, and which answers are believed (providers.pool).
 
 A question is a function of one Horizon. Each Horizon has read the ledgers between its oldest and its newest, and an
-absence that it tells of proves something for these alone.
+absence that it reports proves something for these alone.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class Horizons(ProviderPool[Horizon]):
         self._head: tuple[Head, float] | None = None
 
     def require_enough(self) -> None:
-        """NotSetUp when there are fewer than must say the same, so that nothing will ever be known."""
+        """Raise NotSetUp when there are fewer providers than must agree, so that nothing will ever be known."""
         prefix = self.network.upper()
         self._require_enough(setting=f"{prefix}_HORIZON_URLS", single_setting=f"{prefix}_SINGLE_PROVIDER")
 
-    # Asking
+    # Queries
 
     def any(self, question: Question[Answer]) -> Answer:
         """The first usable answer: for what only helps."""
@@ -104,9 +104,9 @@ class Horizons(ProviderPool[Horizon]):
         return [answer for _, answer in said]
 
     def middle(self, question: Question[int]) -> int:
-        """A number about which honest Horizons differ: the middle of what they say, the lower one of two.
+        """The median of a number about which honest Horizons differ; the lower one of two.
 
-        ChainUnavailable when too few say one.
+        ChainUnavailable when too few give one.
         """
         asking = self._all(lambda provider: self._answer(provider, question))
         said = sorted(number for _, number in asking.said)
@@ -135,11 +135,12 @@ class Horizons(ProviderPool[Horizon]):
         up_to: int = 0,
         may_differ: Callable[[], bool] = lambda: False,
     ) -> Believed[Answer]:
-        """As agree, with the names of those who said so. `told` names the question for the alarm where they differ.
+        """As `agree`, with the names of the Horizons that agreed. `told` names the question for the alarm where they
+        differ.
 
-        `may_differ`, asked after them, says whether a difference is nobody's fault, so that no alarm tells of it.
-        Only those are asked that have the ledgers from `first_height` to `up_to`. LacksHistory when too few go back so
-        far, ChainUnavailable when too few answer, or no two say the same: nothing is known then.
+        `may_differ`, called after them, returns whether a difference is no provider's fault, so that no alarm reports
+        it. Only those are queried that have the ledgers from `first_height` to `up_to`. LacksHistory when too few go
+        back so far, ChainUnavailable when too few answer, or no two agree: nothing is known then.
         """
         lacking = list[Provider]()
 
@@ -178,7 +179,7 @@ class Horizons(ProviderPool[Horizon]):
     def head(self, *, within_seconds: float = 0.0) -> Head:
         """The newest ledger that enough Horizons have read, now or so many seconds ago. A closed ledger is final.
 
-        With seconds, a ledger that is the newest still is not asked for again.
+        With seconds, a ledger that is still the newest is not queried again.
         """
         if self._head is not None and self._clock() - self._head[1] < within_seconds:
             return self._head[0]
@@ -212,7 +213,8 @@ class Horizons(ProviderPool[Horizon]):
     # How each is doing
 
     def _root(self, provider: Provider, *, up_to: int = 0) -> RootRecord:
-        """What a Horizon has read, at least as of the last time it was asked; asked again where that is too little."""
+        """The ledgers that a Horizon has read, at least as of its last query; queried again where that is too
+        little."""
         known = self._roots.get(provider.name)
         if known is None or known.root.latest_ledger < up_to or self._clock() - known.asked_at >= ROOT_SECONDS:
             return self._ask_root(provider)
@@ -236,7 +238,7 @@ class Horizons(ProviderPool[Horizon]):
         self._root(provider)
         try:
             return self._asked(provider, question)
-        except NotKnown as error:  # said of something that every Horizon should have
+        except NotKnown as error:  # about something that every Horizon should have
             raise Behind(str(error)) from error
 
 
@@ -259,5 +261,5 @@ def _answer_text(answer: Any) -> str:
 
 
 def _is_about_money(*answers: Any) -> bool:
-    """Whether one of them tells of a transaction, or of payments, that another does not tell of alike."""
+    """Whether one of them reports a transaction, or payments, that another does not report alike."""
     return any(isinstance(each, TransactionRecord | tuple) or hasattr(each, "payments") for each in answers)

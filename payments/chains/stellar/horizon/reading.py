@@ -1,4 +1,4 @@
-"""Payments of the stellar network, read from Horizon by ledger, as two Horizons say alike."""
+"""Payments of the stellar network, read from Horizon by ledger, on which two Horizons agree."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ class Reading:
         def ask(horizon: Horizon) -> TransactionRecord | None:
             return lookups.transaction_up_to(horizon, known, head.height)
 
-        # Only those Horizons can say that there is no such transaction that have its ledger.
+        # Only Horizons that have its ledger can answer that there is no such transaction.
         said = self._horizons.anyone(ask)
         found = self._horizons.agree(
             ask, told=f"Transaction {known}", first_height=said.ledger if said else 0, up_to=head.height

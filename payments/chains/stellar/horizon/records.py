@@ -22,7 +22,7 @@ _LEDGER_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class RootRecord:
-    """What a Horizon says of itself. It has read the ledgers from `elder_ledger` to `latest_ledger`."""
+    """A Horizon's report of itself. It has read the ledgers from `elder_ledger` to `latest_ledger`."""
 
     passphrase: str
     latest_ledger: int

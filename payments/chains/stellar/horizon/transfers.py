@@ -1,4 +1,4 @@
-"""Payments of the network as transfers that every chain tells of: whom each is for, and which are deposits. Pure."""
+"""Payments of the network as the transfers of every chain: whom each is for, and which are deposits. Pure."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def idle_movement(payment: Payment) -> NonDeposit:
 
 
 def references(payment: Payment) -> tuple[str | None, str | None]:
-    """Whom in a shared account a payment is for, and the memo that says otherwise. A muxed id belongs to the operation
-    and wins over the memo, which all operations of a transaction share."""
+    """The reference of the owner in a shared account, and the memo that contradicts it. A muxed id belongs to the
+    operation and wins over the memo, which all operations of a transaction share."""
     memo = _reference(payment.memo)
     if payment.muxed_id is None:
         return memo, None

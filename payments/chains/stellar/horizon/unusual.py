@@ -22,7 +22,7 @@ def unusual_changes(
 ) -> tuple[UnusualChange, ...]:
     """Those of the ledgers above `after` up to `up_to`, of these assets by CODE:ISSUER and of the native coin.
 
-    Effects say what changed, operations why; a trade that somebody else began is no operation of the account.
+    Effects record what changed, operations why; a trade that somebody else began is no operation of the account.
     """
     path = f"/accounts/{account}"
     moved = operations_between(
@@ -56,7 +56,7 @@ def unusual_changes(
 
 
 def _kind(account: str, payments: Sequence[Payment], types: Collection[str]) -> UnusualKind | None:
-    """How an operation changed the account; None for what its payments say."""
+    """How an operation changed the account; None for what its payments record."""
     kinds = {each.kind for each in payments}
     if "clawback" in kinds:
         return "clawback"

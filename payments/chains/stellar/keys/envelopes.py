@@ -58,7 +58,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What an envelope says. A fee bump says the same as the envelope in it, but for fee and hash."""
+    """The content of an envelope. A fee bump has the same content as the envelope in it, except fee and hash."""
 
     transaction_hash: str
     inner_hash: str
@@ -140,7 +140,7 @@ def bump(raw: bytes, *, passphrase: str, payer: Keypair, fee_per_operation: int)
 
 
 def read(raw: bytes, *, passphrase: str) -> Read:
-    """What these bytes say; ValueError when they are no envelope."""
+    """The content of these bytes; ValueError when they are no envelope."""
     envelope = _envelope(raw, passphrase)
     inner = _inner(envelope)
     said = inner.transaction
@@ -227,7 +227,7 @@ def _inner(envelope: TransactionEnvelope | FeeBumpTransactionEnvelope) -> Transa
 
 
 def _memo(text: str | None, memo_type: str) -> Memo:
-    """A number is a memo id, which most services mean by one, unless it was said to be a text, and kept as it is."""
+    """The memo: a number is a memo id, as most services mean it, unless it was recorded as a text."""
     reference = (text or "").strip() if memo_type == "text" else addresses.normalise_memo(text)
     if not reference:
         return NoneMemo()

@@ -1,4 +1,4 @@
-"""The hot wallet's key is with a signer of its own: what this side asks it, and believes of its replies."""
+"""Signing by a separate signer that holds the hot wallet's key: requests to it, and checks of its replies."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class RemoteKeys:
         sequence: int,
         fee_per_operation: int,
     ) -> Signed:
-        """What it signed; SignerUnavailable unless that is what it was asked for."""
+        """The content that it signed; SignerUnavailable unless that is what was requested."""
         found = _envelope(raw, passphrase)
         is_asked_for = (
             (found.source, found.sequence) == (sender, sequence)

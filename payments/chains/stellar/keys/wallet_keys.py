@@ -27,7 +27,7 @@ class Signer(Protocol):
     @property
     def channels(self) -> tuple[str, ...]:
         """The accounts whose sequences payouts take, always in the same order. ImproperlyConfigured where only the
-        network tells."""
+        network knows them."""
         ...
 
     def sign_payouts(

@@ -1,1 +1,1 @@
-"""What a payer's wallet is given: payment links, and payments that it is asked to sign."""
+"""Content for a payer's wallet: payment links, and payments to sign."""

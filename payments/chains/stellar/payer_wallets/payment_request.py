@@ -1,4 +1,4 @@
-"""Payments that a payer's wallet is asked to sign: built without the library, so that the web process can. Pure.
+"""Payments for a payer's wallet to sign: built without the library, so that the web process can. Pure.
 
 The layout is that of XDR: numbers big-endian, a variant before each choice. A wallet shows what it signs.
 """
@@ -56,7 +56,7 @@ def unsigned(asked: Asked) -> bytes:
 
 
 def is_signed(raw: bytes, *, asked: bytes) -> bool:
-    """Whether these bytes are the envelope that was asked for, and signatures of it."""
+    """Whether these bytes are the requested envelope, and signatures of it."""
     body = asked[:-_LENGTH_BYTES]
     if not raw.startswith(body) or len(raw) < len(asked):
         return False

@@ -1,4 +1,4 @@
-"""Asks a payer's wallet for a payment: what its account needs for that, and handing in what it has signed."""
+"""Requests a payment from a payer's wallet: the needs of its account, and submission of what it has signed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Asking:
             raise ValueError("this is not what the wallet was asked to sign")
         xdr = base64.b64encode(signed).decode()
         said = self._horizons.tell(lambda horizon: horizon.submit(xdr))
-        # In a ledger already, the network calls its sequence used: only the ledger says more.
+        # When it is in a ledger already, the network reports its sequence as used: only the ledger shows more.
         if all(each.state == "error" and each.result_code != "tx_bad_seq" for each in said):
             raise TransferRefused(f"The network refused it: {said[0].result_code}.")
 
