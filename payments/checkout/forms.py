@@ -16,12 +16,11 @@ from django.utils.translation import gettext_lazy as _
 from config.errors import DomainError, InvalidParameter
 from merchants.access.errors import TooManyRequests
 from merchants.pages.forms import LookMixin, PriceField
-from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.link_view import LinkView
 from payments.choices import Choice
-from payments.claims.claims import parse_transaction_hash
+from payments.claims.claims import hash_prefixes, parse_transaction_hash
 from payments.models import Payment
 from payments.rates.quoting import RateUnavailable
 
@@ -46,9 +45,11 @@ class ClaimForm(LookMixin):
     def __init__(self, *args: Any, payment: Payment, **options: Any) -> None:
         super().__init__(*args, **options)
         self._payment = payment
-        prefix = registry.known_profile(payment.environment, payment.network).hash_prefix
-        edge = _HEX if prefix else r"\w"  # a hash that begins with 0x may follow a word
-        self._hashes = re.compile(rf"(?<!{edge}){prefix}{_HEX}{{{HASH_DIGITS}}}(?!{edge})")
+        prefix, *others = hash_prefixes(payment)
+        # A hash that begins with 0x may follow a word.
+        edges = {each: _HEX if each else r"\w" for each in (prefix, *others)}
+        known = (rf"(?<!{edge}){each}{_HEX}{{{HASH_DIGITS}}}(?!{edge})" for each, edge in edges.items())
+        self._hashes = re.compile("|".join(known))
         begins = gettext("It starts with %(prefix)s, followed by %(digits)s letters and digits.")
         look = begins if prefix else gettext("It has %(digits)s letters and digits.")
         self._look = look % {"prefix": prefix, "digits": HASH_DIGITS}

@@ -40,11 +40,17 @@ Replies = list[tuple[str, FoundTransaction | None]]
 """Replies of the networks about an on-chain transaction."""
 
 
+def hash_prefixes(payment: Payment) -> list[str]:
+    """What hashes begin with on the networks that it can be or could have been paid on, its own network's first."""
+    names = dict.fromkeys([payment.network, *(each["network"] for each in payment.choices)])
+    return [*dict.fromkeys(registry.known_profile(payment.environment, name).hash_prefix for name in names)]
+
+
 def parse_transaction_hash(payment: Payment, text: str) -> str:
     """The hash in the one spelling networks use; InvalidParameter when no network has such hashes."""
-    prefix = registry.known_profile(payment.environment, payment.network).hash_prefix
+    prefix, *others = hash_prefixes(payment)
     known = text.strip().lower()
-    if not re.fullmatch(f"{prefix}[0-9a-f]{{64}}", known):
+    if not any(re.fullmatch(f"{each}[0-9a-f]{{64}}", known) for each in (prefix, *others)):
         form = f"{prefix and f'{prefix} and '}64 hexadecimal digits"
         raise InvalidParameter(f"A transaction hash on this network is {form}.", param="transactionHash")
     return known
@@ -101,13 +107,14 @@ def _transfer_record(transfer: ExplainedTransfer) -> dict[str, Any]:
 
 
 def _look_up(payment: Payment, transaction_hash: str) -> Replies:
-    """Replies of each network on which the payment's address is ours, the payment's own first.
+    """Replies of each network on which the payment's address is ours, the payment's own first; of those of another offer
+    where its hashes look like this one.
 
     One that does not answer is left out if another knows the transaction; else there is no explanation.
     """
     replies: Replies = []
     silent: list[str] = []
-    for network in sibling_networks(payment.environment, payment.network):
+    for network in _networks(payment, transaction_hash):
         try:
             replies.append(
                 (network, registry.chain(payment.environment, network).reading.find_transaction(transaction_hash))
@@ -121,6 +128,17 @@ def _look_up(payment: Payment, transaction_hash: str) -> Replies:
             retry_after_seconds=RETRY_AFTER_SECONDS,
         )
     return replies
+
+
+def _networks(payment: Payment, transaction_hash: str) -> list[str]:
+    """The networks of the payment, or of an offer of it, whose hashes look like this one."""
+    in_use = registry.networks(payment.environment)
+    offered = {each["network"] for each in payment.choices if each["network"] in in_use}
+    for network in (payment.network, *sorted(offered)):
+        prefix = registry.known_profile(payment.environment, network).hash_prefix
+        if len(transaction_hash) == len(prefix) + 64:
+            return sibling_networks(payment.environment, network)
+    return sibling_networks(payment.environment, payment.network)
 
 
 def _facts(payment: Payment, transaction_hash: str, replies: Replies) -> ClaimFacts:
@@ -148,6 +166,7 @@ def _facts(payment: Payment, transaction_hash: str, replies: Replies) -> ClaimFa
         deposits={(deposit.network, deposit.ordinal): deposit for deposit in deposits},
         decisions=decisions,
         own_payments=_own_payments(payment, [found for _, found in replies if found is not None]),
+        offered={each.family: (each.address, each.memo) for each in payment.offered_addresses.all()},
     )
 
 

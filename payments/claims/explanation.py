@@ -96,6 +96,12 @@ class ClaimFacts:
     deposits: Mapping[tuple[str, int], Deposit]
     decisions: Mapping[uuid.UUID, str]
     own_payments: Mapping[tuple[str, str], str]
+    offered: Mapping[str, tuple[str, str]]
+    """Address and memo of the payment by family of networks, where its payer chooses among several."""
+
+    def place_on(self, profile: NetworkProfile) -> tuple[str, str]:
+        """Address and memo at which money for the payment comes on a network."""
+        return self.offered.get(profile.family, (self.payment.deposit_address, self.payment.memo))
 
     @property
     def known_before(self) -> bool:
@@ -175,24 +181,24 @@ def _transfers(facts: ClaimFacts, reply: NetworkReply, found: FoundTransaction) 
     assets = {asset.contract: asset for asset in reply.profile.assets.values()} | {"": reply.profile.native}
     for moved in found.idle:
         yield _explained(
-            facts, reply, moved, _idle_code(facts, moved), height=found.height, asset=assets.get(moved.contract)
+            facts, reply, moved, _idle_code(facts, reply, moved), height=found.height, asset=assets.get(moved.contract)
         )
 
 
 def _code(facts: ClaimFacts, reply: NetworkReply, transfer: IncomingTransfer) -> ClaimCode:
-    payment = facts.payment
-    if elsewhere := _elsewhere(facts, transfer):
+    payment, (_, memo) = facts.payment, facts.place_on(reply.profile)
+    if elsewhere := _elsewhere(facts, reply, transfer):
         return elsewhere
     if transfer.asset is None:
         return ClaimCode.UNKNOWN_TOKEN
-    if (transfer.memo or "") == payment.memo and is_older(transfer.block_time, payment.id):
+    if (transfer.memo or "") == memo and is_older(transfer.block_time, payment.id):
         return ClaimCode.TOO_EARLY
     deposit = facts.deposits.get((reply.profile.network, transfer.ordinal))
     standing = deposit if deposit is not None and deposit.status != DepositStatus.ORPHANED else None
     unseen = None if standing else _unseen(payment, reply, transfer)
     if unseen in READ_AGAIN and not is_older(transfer.block_time, payment.id):
         return unseen  # where all share an account, what came before it was read is the house's, and booked as that
-    if (transfer.memo or "") != payment.memo:
+    if (transfer.memo or "") != memo:
         return ClaimCode.NO_MEMO
     if reply.profile.network != payment.network:
         return ClaimCode.WRONG_NETWORK
@@ -203,14 +209,14 @@ def _code(facts: ClaimFacts, reply: NetworkReply, transfer: IncomingTransfer) ->
     return _credit(payment, reply, standing)
 
 
-def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | NonDeposit) -> ClaimCode | None:
+def _elsewhere(facts: ClaimFacts, reply: NetworkReply, moved: IncomingTransfer | NonDeposit) -> ClaimCode | None:
     """The code of another recipient; None when the transfer is for this payment, or would be if it had its memo."""
-    payment, memo = facts.payment, moved.memo or ""
-    if moved.recipient == payment.deposit_address and memo in (payment.memo, ""):
+    (address, own_memo), memo = facts.place_on(reply.profile), moved.memo or ""
+    if moved.recipient == address and memo in (own_memo, ""):
         return None
     if (moved.recipient, memo) in facts.own_payments:
         return ClaimCode.OTHER_PAYMENT
-    return ClaimCode.OTHER_MEMO if moved.recipient == payment.deposit_address else ClaimCode.OTHER_ADDRESS
+    return ClaimCode.OTHER_MEMO if moved.recipient == address else ClaimCode.OTHER_ADDRESS
 
 
 def _unseen(payment: Payment, reply: NetworkReply, transfer: IncomingTransfer) -> ClaimCode:
@@ -252,10 +258,10 @@ def _waiting(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCo
     return ClaimCode.AWAITING_FINALITY if confirmed and waits_for_finality else ClaimCode.CONFIRMING
 
 
-def _idle_code(facts: ClaimFacts, moved: NonDeposit) -> ClaimCode:
-    if moved.kind == "clawback" and moved.sender == facts.payment.deposit_address:
+def _idle_code(facts: ClaimFacts, reply: NetworkReply, moved: NonDeposit) -> ClaimCode:
+    if moved.kind == "clawback" and moved.sender == facts.place_on(reply.profile)[0]:
         return ClaimCode.CLAWBACK
-    if elsewhere := _elsewhere(facts, moved):
+    if elsewhere := _elsewhere(facts, reply, moved):
         return elsewhere
     if moved.kind:
         return ClaimCode(moved.kind)
@@ -273,8 +279,8 @@ def _explained(
     deposit: Deposit | None = None,
 ) -> ExplainedTransfer:
     payment = facts.payment
-    arrived_here = _elsewhere(facts, moved) is None
-    is_ours = arrived_here and (moved.memo or "") == payment.memo
+    arrived_here = _elsewhere(facts, reply, moved) is None
+    is_ours = arrived_here and (moved.memo or "") == facts.place_on(reply.profile)[1]
     matched = (
         is_ours
         and isinstance(moved, IncomingTransfer)

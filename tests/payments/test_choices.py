@@ -16,6 +16,7 @@ from merchants.models import Merchant
 from payments import tasks
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
+from payments.checkout.forms import ClaimForm
 from payments.deposits import addresses
 from payments.models import BalanceChange, OfferedAddress, Payment
 from payments.services import ChoiceIsOver, cancel_payment, choose
@@ -26,6 +27,7 @@ from payments.terms import WalletNotAllowed
 from payments.treasury import native_deposits
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.choosing import make_open
+from tests.payments.claiming import said
 from tests.payments.creating import assert_refused, create
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -250,6 +252,18 @@ def test_money_by_a_choice_of_before_is_found_held_and_settled_where_it_is(befor
     assert (change.network, change.wallet) == (before, WALLETS[before])
     assert pay_and_confirm(payment).status == PaymentStatus.COMPLETED
     assert_all_is_well()
+
+
+@pytest.mark.parametrize("before", [ETHEREUM, STELLAR])
+def test_a_claim_finds_what_came_by_a_choice_of_before(before: str) -> None:
+    after = STELLAR if before == ETHEREUM else ETHEREUM
+    earlier = choose(make_open(), network=before, coin="USDC")
+    payment = choose(earlier, network=after, coin="USDC")
+    transaction_hash = pay(earlier)
+    mine_and_watch(before, BLOCKS_UNTIL_FINAL[before])
+    form = ClaimForm({"hash": transaction_hash}, payment=payment)
+    assert form.is_valid(), form.errors
+    assert said(payment, form.cleaned_data["hash"]) == ("wrong_network", [("wrong_network", False)])
 
 
 def test_choosing_back_and_forth_ends_at_the_first_address() -> None:
