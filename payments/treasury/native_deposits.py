@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import structlog
 from django.db import transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import FilteredRelation, Q, QuerySet, Sum
 from django.utils import timezone
 
 from config import ids
@@ -24,7 +24,7 @@ from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.deposits.address_derivations import require_addresses
 from payments.deposits.addresses import LONGEST_WINDOW, WATCHED_AFTER_END, sibling_networks
 from payments.deposits.models import ScanCursor
-from payments.models import OfferedAddress, Payment
+from payments.models import Payment
 from payments.transfers.execution.executor import sign_sweep
 from payments.transfers.models import Transfer
 from payments.transfers.states import TransferStatus
@@ -92,8 +92,10 @@ def _lately_open(environment: str, network: str, *, after: ScanCursor) -> list[P
     begin = after.native_read_to or ids.first_uuid_at(since - LONGEST_WINDOW)
     siblings = sibling_networks(environment, network)
     family = registry.profile(environment, network).family
-    offered = OfferedAddress.objects.filter(payment_id__gt=begin, family=family).values("payment")
-    payments = Payment.objects.filter(Q(network__in=siblings) | Q(pk__in=offered), environment=environment)
+    # Joined, so that both are read in the order of payments, and no further than the limit.
+    offered = FilteredRelation("offered_addresses", condition=Q(offered_addresses__family=family))
+    payments = Payment.objects.alias(offered=offered).filter(environment=environment)
+    payments = payments.filter(Q(network__in=siblings) | Q(offered__isnull=False))
     return list(payments.filter(pk__gt=begin, closes_at__gt=since).order_by("pk")[:ADDRESSES_AT_ONCE])
 
 
