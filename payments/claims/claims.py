@@ -107,8 +107,8 @@ def _transfer_record(transfer: ExplainedTransfer) -> dict[str, Any]:
 
 
 def _look_up(payment: Payment, transaction_hash: str) -> Replies:
-    """Replies of each network on which the payment's address is ours, the payment's own first; of those of another offer
-    where its hashes look like this one.
+    """Replies of each network on which the payment's address is ours, the payment's own first, or of those of another
+    offer whose hashes look like this one.
 
     One that does not answer is left out if another knows the transaction; else there is no explanation.
     """
