@@ -74,7 +74,7 @@ RecipientProblem = Literal["destination_invalid", "no_trustline", "memo_required
 
 - destination_invalid: nobody is paid there: no account, a token's own contract, the zero address, our own wallet.
 - no_trustline: the account does not hold this coin yet, or holds as much of it as it allows.
-- memo_required: the account belongs to many people, and needs a memo that says whom the money is for.
+- memo_required: the account belongs to many people, and needs a memo that names the one whom the money is for.
 - destination_refused: the issuer of the coin forbids this account.
 """
 

@@ -43,7 +43,7 @@ class NetworkProfile:
     """Its name for people."""
     family: Family
     chain_id: int | None = None
-    """The number that an evm network is told apart by, in signatures and by wallets of browsers: see chainlist.org."""
+    """The number that identifies an evm network in signatures and to wallets of browsers: see chainlist.org."""
     block_seconds: float
     """The usual time between two blocks, rather too much."""
     assets: Mapping[str, Asset]
@@ -55,7 +55,7 @@ class NetworkProfile:
     native: Asset
     """The coin that the network's fees are paid in. Nobody is paid in it, and it has no contract."""
     native_usd: str
-    """About what it is worth in dollars, rather too much: tells dust from what is worth sweeping, unless set."""
+    """About what it is worth in dollars, rather too much: separates dust from what is worth sweeping, unless set."""
 
     transfer_usd: str
     """About what a payer's wallet pays to send a coin, in dollars: while nothing was measured, networks are compared by
@@ -64,7 +64,7 @@ class NetworkProfile:
     shares_account: bool = False
     """Whether deposits arrive at the account that payouts leave from. Else each payment's address is swept."""
     takes_memos: bool = False
-    """Whether a transfer can say by a memo whom in a shared account it is for."""
+    """Whether a transfer can name by a memo whom in a shared account it is for."""
     can_replace: bool = True
     """Whether a transfer that waits can be replaced by one that offers more."""
     replace_after_seconds: float = 60
@@ -99,7 +99,7 @@ class NetworkProfile:
     explorer: str = ""
     """Where people look an on-chain transaction up: its hash follows. Empty where nobody can."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """`known_not_accepted`: bridged look-alikes by name, so that a payer who sent one is told why it does not count."""
+    """`known_not_accepted`: bridged look-alikes by name, so that a payer who sent one learns why it does not count."""
 
     @property
     def head_stall_seconds(self) -> float:

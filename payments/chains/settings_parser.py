@@ -46,13 +46,13 @@ class NetworkSettings:
 
     kind: Kind = MAINNET
     rpc_urls: tuple[str, ...] = field(default=(), repr=False)
-    """Its providers: JSON-RPC nodes or Horizons. What decides about money is believed when two say the same."""
+    """Its providers: JSON-RPC nodes or Horizons. What decides about money is believed when two agree."""
     agreeing: int = LEAST_AGREEING
-    """How many providers must say the same of what decides about money."""
+    """How many providers must agree on what decides about money."""
     separate: tuple[str, ...] = ()
     """Domains below which each host is a provider of its own."""
     one_may_decide: bool = False
-    """Whether one provider may decide about money alone. It is then believed whatever it says."""
+    """Whether one provider may decide about money alone. Its answers are then always believed."""
     factory: str = ""
     """The contract behind the deposit addresses."""
     address_key: str = field(default="", repr=False)

@@ -10,7 +10,7 @@ from payments.chains.evm.nodes import questions
 from payments.chains.evm.nodes.providers import Providers
 
 TIP_BLOCKS = 20
-"""How many blocks say what tips have been paid lately."""
+"""The number of last blocks from which the paid tips are taken."""
 
 
 @dataclass(frozen=True, slots=True)

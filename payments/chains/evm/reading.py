@@ -50,7 +50,7 @@ CURSOR_FIELDS = ("final", "final_hash", "done", "read_to", "found")
 Item = TypeVar("Item")
 
 Events = dict[Log, "Telling"]
-"""Events, each with the providers that told of it and those that did not."""
+"""Events, each with the providers that reported it and those that did not."""
 
 
 @dataclass(frozen=True, slots=True)

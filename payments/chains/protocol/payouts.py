@@ -25,11 +25,11 @@ class PayoutInstruction:
     recipient: str
     memo: str | None = None
     memo_type: str = ""
-    """`id` or `text`, as the recipient's owner said; empty: digits are an id, anything else is text."""
+    """`id` or `text`, as the recipient's owner stated; empty: digits are an id, anything else is text."""
     set_aside: bool = False
     payout_id: str = field(default="", compare=False)
     intent_mac: str = field(default="", compare=False)
-    """By which a signer of its own knows that this payout was asked for as it is."""
+    """The code by which a separate signer knows that exactly this payout was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class TransactionStatus:
     refused: Mapping[int, RecipientProblem] = field(default_factory=lambda: MappingProxyType({}))
     included_as: str = ""
     said_by: tuple[str, ...] = field(default=(), compare=False)
-    """The providers that were believed about it; empty where nobody is asked."""
+    """The providers that were believed about it; empty where none is queried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ LONGEST_PROVIDER_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """A provider of a network, and its present faults by kind: failing, old_head, disagrees,
-    put_aside."""
+    """A provider of a network, and its present faults by kind: failing, old_head, disagrees, put_aside."""
 
     name: str
     problems: Mapping[str, str]

@@ -36,13 +36,13 @@ class IncomingTransfer:
     recipient: str
     memo: str | None = None
     token_fee: int = 0
-    """What the token kept of what was sent, beside the amount, where that can be told."""
+    """What the token kept of what was sent, beside the amount, where that is known."""
     conflicting_memo: str | None = None
     """The memo of the on-chain transaction, where the muxed id it was sent to is another one: that one is `memo`."""
     inner_hash: str = ""
     """The other hash of its on-chain transaction, where a fee bump is around it: wallets show either."""
     said_by: tuple[str, ...] = field(default=(), compare=False)
-    """The providers that were believed about it; empty where nobody is asked."""
+    """The providers that were believed about it; empty where none is queried."""
 
     @property
     def identity(self) -> Identity:

@@ -30,16 +30,16 @@ AnyServer = TypeVar("AnyServer", bound=Server)
 Said = TypeVar("Said")
 
 BELIEVED = 2
-"""Providers that must say the same, unless the operator wants more."""
+"""Providers that must agree, unless the operator wants more."""
 
 DOWN_AFTER_SECONDS = 60.0
 PROBE_SECONDS = 30.0
-"""How often a provider that is down or slow is asked whether it is well again."""
+"""How often a provider that is down or slow is queried to find whether it works again."""
 
 TIME_SECONDS = 60.0
 
 DISAGREES_SECONDS, INVENTS_SECONDS = 30.0, 300.0
-"""How long it is kept in mind that one said something else than others, and that it told of money nobody else knows."""
+"""How long a provider's difference from others stays noted, and how long its report of money that no other knows."""
 
 
 @dataclass(slots=True)
@@ -49,15 +49,15 @@ class Provider(Generic[AnyServer]):
     server: AnyServer
     failing_since: float | None = None
     is_elsewhere: bool = False
-    """It spoke for another chain when it was last asked."""
+    """It served another chain when it was last queried."""
     is_slow: bool = False
-    """It let others wait when it was last asked: it is asked after those that do not."""
+    """It was slow to answer when it was last queried: it is queried after those that are prompt."""
     asked_at: float = 0.0
     problems: dict[str, str] = field(default_factory=dict)
     """What is wrong with it now, by kind: failing, old_head, disagrees, put_aside."""
     newest_height: int = 0
     final_height: int = 0
-    """Of the newest block, and of the newest final one, that it has told of."""
+    """Of the newest block, and of the newest final one, that it has reported."""
     quarantine: Quarantine = field(default_factory=Quarantine)
     disagrees_until: float = 0.0
     invents: bool = False
@@ -122,7 +122,7 @@ class ProviderPool(Generic[AnyServer]):
             raise ValueError(f"{network} has no provider")
         self.network = network
         self._old_after_seconds = old_after_seconds
-        """Who has no newer block than that does not say where the head is."""
+        """A provider without a newer block than that does not count for the head."""
         self._clock = clock
         self._read_time = read_time
         """The database's time: a process whose own clock is wrong takes no provider for one that is behind."""
@@ -132,7 +132,7 @@ class ProviderPool(Generic[AnyServer]):
         self._providers.reverse()
         _tell_apart([provider.server for provider in self._providers])
         self.needed = 1 if one_may_decide and len(self._providers) == 1 else max(agreeing, BELIEVED)
-        """How many must say the same."""
+        """The number of providers that must agree."""
 
     def _require_enough(self, *, setting: str, single_setting: str) -> None:
         """Raise NotSetUp when there are fewer providers than must agree, so that nothing will ever be known.

@@ -8,8 +8,8 @@ CONTRADICTIONS = 3
 """After so many a provider is put aside."""
 
 APART_SECONDS, WITHIN_SECONDS = 15.0, 3_600.0
-"""Contradictions count where they are so far apart at least: a reorganisation, or a node that is just catching up, says
-something else for some seconds. All of them must fall into one hour."""
+"""Contradictions count where they are so far apart at least: a reorganisation, or a node that is just catching up,
+gives different answers for some seconds. All of them must fall into one hour."""
 
 ASIDE_SECONDS, LONGEST_ASIDE_SECONDS = 3_600.0, 86_400.0
 """For how long, the first time. Each time after that twice as long as before, a day at most."""

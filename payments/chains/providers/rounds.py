@@ -21,7 +21,7 @@ from payments.chains.providers.servers import ProviderFailed
 SLOW_SECONDS, TIMES_THE_FIRST = 0.5, 3
 """Slow is who takes longer than so many seconds, and so many times as long as the first that answered the same."""
 FIRST_SECONDS = 2.0
-"""How long the first answer may take before another provider is asked as well."""
+"""How long the first answer may take before another provider is queried as well."""
 
 
 class Asked(Protocol):

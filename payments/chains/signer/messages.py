@@ -21,7 +21,7 @@ LONGEST_LINE = 1024 * 1024
 """Bytes of a line: a hundred payouts of stellar with an earlier version take a tenth of it."""
 
 LONGEST = {"payout_id": 64, "coin": 64, "recipient": 80, "memo": 30, "memo_type": 8, "mac": 64}
-"""Characters of what an intent says: more than any network takes, so that nobody can fill the record with them."""
+"""The most characters of each field of an intent: more than any network takes, and too few to fill the record with."""
 
 LONGEST_NAME = 80
 """Characters of environment, network, account, coin of a sweep and what is prepared."""

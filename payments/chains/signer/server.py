@@ -23,10 +23,10 @@ from payments.chains.signer.service import Service
 logger = structlog.get_logger(__name__)
 
 AT_ONCE = 16
-"""Exchanges at the same time: the executor has a few. Whoever comes beyond is turned away, and asks again."""
+"""Exchanges at the same time: the executor has a few. A client beyond these is refused, and repeats its request."""
 
 WHOLE = 60.0
-"""Seconds of a whole exchange: whoever says a byte now and then would else hold a thread for ever."""
+"""Seconds of a whole exchange: a client that sends a byte now and then would otherwise hold a thread for ever."""
 
 
 @contextmanager

@@ -94,7 +94,7 @@ class Service:
         return signed.raw
 
     def _check_intents(self, request: SigningRequest) -> None:
-        """Require of each payout that a process with the key has requested it, exactly so, and that it is paid once."""
+        """Require that a process with the key has requested each payout exactly as it is, and that none is repeated."""
         place = {"environment": request.environment, "network": request.network}
         unknown = [each for each in request.intents if not is_asked_for(self._intent_key, each, **place)]
         if unknown:

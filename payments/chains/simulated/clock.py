@@ -28,7 +28,7 @@ _WITH_NEWEST_STRETCH = """
     WHERE network.network = %s
     ORDER BY newest.first_height DESC LIMIT 1
 """
-"""Asked before whatever is asked of a network: in plain SQL, which Django need not make anew each time."""
+"""Run before every query of a network: in plain SQL, which Django need not make anew each time."""
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from payments.chains.stellar.messages import Signers
 Told = TypeVar("Told")
 
 MEMO_REQUIRED, IS_REQUIRED = "config.memo_required", b"1"
-"""The data entry by which an account asks for memos (SEP-29)."""
+"""The data entry by which an account requires memos (SEP-29)."""
 
 BELIEVED_SECONDS = 5.0
 """For how long the newest ledger, and that our own wallet can send a coin, are believed: about the time of a ledger.

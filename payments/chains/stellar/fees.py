@@ -14,7 +14,7 @@ from payments.chains.stellar.horizon.providers import Horizons
 from payments.chains.stellar.horizon.records import fee_stats
 
 LEAST = 100
-"""What the network asks for an operation while there is room in ledgers."""
+"""The network's price of an operation while there is room in ledgers."""
 
 MARGIN = 10
 """An offer is so many times what operations cost now: an idle network charges the least all the same."""

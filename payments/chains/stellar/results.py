@@ -21,7 +21,7 @@ _OF_RECIPIENT: Mapping[str, RecipientProblem] = MappingProxyType(
 
 _OF_CLAIMANT: Mapping[str, RecipientProblem] = MappingProxyType({"op_low_reserve": "no_trustline"})
 """Of a claimable balance, whose recipient cannot make it fail: without XLM to lock up for it, a trustline is waited for
-as before. Its `op_no_trust` is said of the hot wallet."""
+as before. Its `op_no_trust` is about the hot wallet."""
 
 _PAYMENT_CODES = {
     xdr.PaymentResultCode.PAYMENT_SUCCESS: "op_success",

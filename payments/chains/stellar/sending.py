@@ -36,7 +36,7 @@ LATER = timedelta(minutes=1)
 """How long after that a ledger must have closed before it counts as expired: servers behind one address differ."""
 
 CLOCKS_DIFFER = timedelta(hours=1)
-"""By how much a clock of ours may be ahead of the network's where a history is asked for what was signed then."""
+"""By how much a clock of ours may be ahead of the network's where a history is queried for what was signed then."""
 
 MOST_PAGES = 50
 """Of an account's transactions, newest first, that are read to find who used a sequence."""

@@ -23,7 +23,7 @@ from payments.chains.stellar.keys import envelopes
 from payments.chains.stellar.keys.wallet_keys import Signer
 
 LONGEST_VALIDITY = timedelta(minutes=15)
-"""What is signed can be in a ledger no later than that: three times what the executor asks for."""
+"""What is signed can be in a ledger no later than that: three times what the executor requests."""
 
 
 MOST_OPERATIONS = 100

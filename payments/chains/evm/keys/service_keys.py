@@ -11,7 +11,8 @@ from payments.chains.evm.keys.signing import NOTHING, Purpose, Signature, Transa
 from payments.chains.key_services.base import KeyServiceFailed, SecpKey
 
 _RECOVERY_IDS = (0, 1)
-"""Which of two points a signature is of. The service does not say; there are four in theory, two of them never seen."""
+"""Which of two points a signature is of. The service does not return it. There are four in theory, two of them never
+seen."""
 
 
 class ServiceKeySigner:

@@ -16,7 +16,7 @@ MOST_GAS = 16_777_216
 """What ethereum allows one transaction (EIP-7825)."""
 
 SWEEPS = {"sweep(uint256[],address)", "sweep_native(uint256[])"}
-"""What the factory is asked for. Whatever the addresses are, it pays its treasury alone."""
+"""The calls of the factory. Whatever the addresses are, it pays its treasury alone."""
 
 
 class EvmWallet:

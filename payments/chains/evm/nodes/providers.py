@@ -26,7 +26,7 @@ from payments.chains.providers.pool import Believed, Groups, ProviderPool, middl
 from payments.chains.providers.servers import ProviderFailed, ReplyTooLong
 
 OLD_HEAD_BLOCKS = 20
-"""A newest block older than so many blocks take is old; who has only an old one does not say where the head is."""
+"""A newest block older than so many blocks take is old; a provider with only an old one does not count for the head."""
 
 Provider = pool.Provider[Rpc]
 

@@ -109,7 +109,7 @@ class Receipt:
     contract: str | None
     logs: tuple[Log, ...]
     said_by: tuple[str, ...] = field(default=(), compare=False)
-    """The providers that were believed about it, once enough have said the same."""
+    """The providers that were believed about it, once enough have agreed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 LARGEST_REPLY_BYTES = 16 * 2**20
 """A page of 200 payments with their transactions is a tenth of it, if every transaction has 100 operations. It is more
-where a Horizon keeps what transactions changed (SKIP_TXMETA is off): it is asked for shorter pages then."""
+where a Horizon keeps what transactions changed (SKIP_TXMETA is off): shorter pages are queried then."""
 
 PAGE = 200
 """The most records that Horizon puts on a page."""
@@ -78,9 +78,9 @@ class Horizon(Server):
         """That of the network it is meant to speak for, by which envelopes have their hashes."""
         self._needed = _Needed()
         self.page = PAGE
-        """Records that it is asked for at once: as many as it has shown to answer."""
+        """Records in one query: as many as it has been able to answer."""
         self.joins = True
-        """Whether operations are asked for together with their transactions: not while several are of the same one,
+        """Whether operations are queried together with their transactions: not while several are of the same one,
         which would be repeated in each, with all that it changed."""
 
     @contextmanager

@@ -18,7 +18,7 @@ from payments.chains.stellar.horizon.records import PAGE, ledger_of, page, token
 
 Record = TypeVar("Record")
 Place = tuple[int, ...]
-"""Where a record stands: its paging token, in numbers. The first says the ledger."""
+"""Where a record stands: its paging token, in numbers. The first gives the ledger."""
 
 MOST_RECORDS = 100_000
 """Far more than one question is ever about."""

@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 Question = Callable[[Horizon], Answer]
 
 LAG_SECONDS = 60.0
-"""A newest ledger older than that is old; who has only an old one does not say where the head is."""
+"""A newest ledger older than that is old; a Horizon with only an old one does not count for the head."""
 
 ROOT_SECONDS = 60.0
 """For how long it is believed which network a Horizon is on, and which ledgers it has."""

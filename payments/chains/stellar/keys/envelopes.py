@@ -227,7 +227,8 @@ def _inner(envelope: TransactionEnvelope | FeeBumpTransactionEnvelope) -> Transa
 
 
 def _memo(text: str | None, memo_type: str) -> Memo:
-    """The memo: a number is a memo id, as most services mean it, unless it was recorded as a text."""
+    """The memo: a number is a memo id, as most services mean it, unless it was recorded as a text, which is kept as it
+    is."""
     reference = (text or "").strip() if memo_type == "text" else addresses.normalise_memo(text)
     if not reference:
         return NoneMemo()
