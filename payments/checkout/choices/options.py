@@ -93,7 +93,7 @@ def options_of(
         key = (choice.network, rule.confirmations, rule.require_finalized)
         if key not in waits:
             waits[key] = usual_wait(environment, choice.network, rule, now) or _declared_wait(environment, *key)
-        shown = "" if due is None else wording.coins_to_send(due, asset.decimals)
+        shown = "" if due is None else wording.grouped(wording.coins_to_send(due, asset.decimals))
         found.append(Option(choice, shown, fees[choice.network], waits[key]))
     by_coin = [
         (coin, sorted((each for each in found if each.choice.coin == coin), key=lambda each: each.order))
