@@ -4,7 +4,9 @@ found whatever was chosen before or since."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from decimal import Decimal
+from threading import Event as Signal
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from django.utils import timezone
 from config.errors import DomainError, InvalidParameter
 from merchants.ledger import stops
 from merchants.models import Merchant
-from payments import tasks
+from payments import services, tasks
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
 from payments.checkout.forms import ClaimForm
@@ -47,7 +49,9 @@ from tests.payments.scenes import (
     now,
     pay,
     pay_and_confirm,
+    watch,
 )
+from tests.payments.test_races import race, without_row_locks
 from tests.stopping import halt
 from webhooks.models import Event
 
@@ -304,3 +308,38 @@ def test_a_choice_that_comes_after_the_window_was_ended_by_the_chain_is_over() -
     payment = end_window(make_open())
     with pytest.raises(ChoiceIsOver):
         choose(payment, network=POLYGON, coin="USDC")
+
+
+# Meanwhile
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_a_choice_while_money_is_credited_waits_for_it(is_guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The payer's choice has looked at the payment when its money is counted: only the lock makes one wait."""
+    payment = choose(make_open(), network=STELLAR, coin="USDC")
+    pay(payment)
+    looked, credited, real = Signal(), Signal(), services.terms_of
+
+    def slowly(*args: Any, **options: Any) -> Any:
+        looked.set()
+        credited.wait(1 if is_guarded else 10)  # behind the lock it does not come
+        return real(*args, **options)
+
+    def credit() -> None:
+        assert looked.wait(10)
+        mine_and_watch(STELLAR)
+        tasks.assess_due()
+        credited.set()
+
+    monkeypatch.setattr(services, "terms_of", slowly)
+    with nullcontext() if is_guarded else without_row_locks():
+        race(lambda: choose(payment, network=POLYGON, coin="USDC"), credit)
+    watch()
+    tasks.assess_due()
+    # The choice was first: what came by the one before waits for a decision, and nobody was told that it is paid.
+    assert ("payment.completed" in events(payment)) is not is_guarded
+    if is_guarded:
+        assert (now(payment).network, now(payment).status) == (POLYGON, "created")
+        assert discrepancies(payment) == [("wrong_network", payment.due)]
+        assert_all_is_well()
