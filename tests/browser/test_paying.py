@@ -178,7 +178,7 @@ def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) 
         page.evaluate(WAIT_UNTIL_COPIED, value)
 
 
-@pytest.mark.parametrize(("network", "count"), [("stellar", 13), ("polygon", 10)])
+@pytest.mark.parametrize(("network", "count"), [("stellar", 14), ("polygon", 11)])
 def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member, network: str, count: int) -> None:
     payment = make_payment(member.merchant, network=network)
     for path, kinds, number in (
@@ -238,7 +238,7 @@ def test_everything_needed_is_there_without_scripts(browser: Browser, live_serve
     page = context.new_page()
     page.goto(f"/pay/{payment.public_id}")
     expect(page.get_by_text(payment.deposit_address)).to_be_visible()
-    expect(page.get_by_text(payment.memo, exact=True)).to_be_visible()
+    expect(page.get_by_text(payment.memo, exact=True).first).to_be_visible()
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
     expect(page.get_by_role("button")).to_have_count(0)
     simulate_payment(payment, "exact")

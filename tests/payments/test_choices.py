@@ -25,7 +25,7 @@ from payments.services import ChoiceIsOver, cancel_payment, choose
 from payments.states import PaymentStatus
 from payments.suspense.acceptance import accept_discrepancy
 from payments.suspense.recipient_checks import known_as_ours
-from payments.terms import WalletNotAllowed
+from payments.terms import WalletNotAllowed, terms_of
 from payments.treasury import native_deposits
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.choosing import make_open
@@ -319,7 +319,7 @@ def test_a_choice_while_money_is_credited_waits_for_it(is_guarded: bool, monkeyp
     """The payer's choice has looked at the payment when its money is counted: only the lock makes one wait."""
     payment = choose(make_open(), network=STELLAR, coin="USDC")
     pay(payment)
-    looked, credited, real = Signal(), Signal(), services.terms_of
+    looked, credited, real = Signal(), Signal(), terms_of
 
     def slowly(*args: Any, **options: Any) -> Any:
         looked.set()
