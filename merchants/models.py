@@ -184,8 +184,8 @@ class Surplus(models.TextChoices):
     """Automatic handling of money a payer sends beyond the price."""
 
     ASK = "ask", _("Hold for a decision")
-    GIVE_BACK = "give_back", _("Give it back to the payer")
-    KEEP = "keep", _("Keep it up to a share of the price")
+    GIVE_BACK = "give_back", _("Refund it to the payer")
+    KEEP = "keep", _("Keep it, up to a percentage of the price")
 
 
 class MerchantSettings(models.Model):

@@ -73,10 +73,10 @@ class DiscrepancyKind(models.TextChoices):
     LATE = "late", _("Arrived late")
     OVERPAID = "overpaid", _("More than was due")
     UNDERPAID = "underpaid", _("Less than was due")
-    WRONG_TOKEN = "wrong_token", _("Another coin than was asked for")
-    WRONG_NETWORK = "wrong_network", _("On another network than was asked for")
+    WRONG_TOKEN = "wrong_token", _("Wrong coin")
+    WRONG_NETWORK = "wrong_network", _("Wrong network")
     NO_MEMO = "no_memo", _("Without a memo that names a payment")
-    UNASKED = "unasked", _("Nobody had asked for it")
+    UNASKED = "unasked", _("Not asked for")
 
 
 OWN_KINDS = (DiscrepancyKind.OVERPAID, DiscrepancyKind.UNDERPAID)

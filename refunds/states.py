@@ -49,6 +49,6 @@ UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
 class NamedBy(models.TextChoices):
     """The source of a refund's destination."""
 
-    MERCHANT = "merchant", _("Named by the merchant")
+    MERCHANT = "merchant", _("Entered by the merchant")
     SENDER = "sender", _("The address that paid")
-    PAYER = "payer", _("Named by the payer")
+    PAYER = "payer", _("Entered by the payer")

@@ -31,12 +31,12 @@ class SettlementProblem(models.TextChoices):
     RATE_UNAVAILABLE = "rate_unavailable", _("There is no exchange rate to convert at")
     CURRENCY_UNAVAILABLE = "currency_unavailable", _("The settlement currency is not in use on this network")
     NETWORK_UNAVAILABLE = "network_unavailable", _("The network cannot be reached, or payouts are stopped on it")
-    COIN_PAUSED = "coin_paused", _("The issuer of the coin lets nobody send it at the moment")
+    COIN_PAUSED = "coin_paused", _("The issuer of the coin has stopped all transfers of it for now")
     HOT_WALLET_BLOCKED = "hot_wallet_blocked", _("The issuer of the coin has blocked the wallet that pays")
     DESTINATION_INVALID = "destination_invalid", _("The wallet cannot be paid")
     NO_TRUSTLINE = "no_trustline", _("The wallet does not hold this coin yet")
     MEMO_REQUIRED = "memo_required", _("The wallet needs a memo")
-    DESTINATION_REFUSED = "destination_refused", _("The issuer of the coin forbids this wallet")
+    DESTINATION_REFUSED = "destination_refused", _("The issuer of the coin does not allow this wallet")
     TRANSFER_FAILED = "transfer_failed", _("The network refused the transfer")
     REJECTED = "rejected", _("An operator refused it")
     WALLET_LOST = "wallet_lost", _("The key of the wallet is lost")
@@ -73,9 +73,9 @@ class RateMoment(models.TextChoices):
     """Of which moment the rate is at which other coins are converted."""
 
     WHEN_PAID = "when_paid", _("When it is paid")
-    WHEN_MADE = "when_made", _("When it is made")
+    WHEN_MADE = "when_made", _("When it is created")
 
 
 class Trigger(models.TextChoices):
     SCHEDULE = "schedule", _("The merchant's schedule")
-    PERSON = "person", _("Somebody asked for it")
+    PERSON = "person", _("On request")

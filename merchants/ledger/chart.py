@@ -29,10 +29,10 @@ class AccountKind(models.TextChoices):
     SUSPENSE_LATE = "suspense:late", "Arrived late"
     SUSPENSE_OVERPAID = "suspense:overpaid", "More than was due"
     SUSPENSE_UNDERPAID = "suspense:underpaid", "Less than was due"
-    SUSPENSE_WRONG_TOKEN = "suspense:wrong_token", "Another coin than was asked for"
-    SUSPENSE_WRONG_NETWORK = "suspense:wrong_network", "On another network than was asked for"
+    SUSPENSE_WRONG_TOKEN = "suspense:wrong_token", "Wrong coin"
+    SUSPENSE_WRONG_NETWORK = "suspense:wrong_network", "Wrong network"
     SUSPENSE_NO_MEMO = "suspense:no_memo", "Without a memo that names a payment"
-    SUSPENSE_UNASKED = "suspense:unasked", "Nobody had asked for it"
+    SUSPENSE_UNASKED = "suspense:unasked", "Not asked for"
 
     # Equity: what is the operator's own.
     TREASURY = "treasury", "Coins the operator put in"

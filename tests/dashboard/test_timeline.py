@@ -155,7 +155,7 @@ STANDINGS: tuple[tuple[Callable[[Merchant], Payment], str, str], ...] = (
     (late_for_cancelled_and_accepted, "Accepted", "Arrived late"),
     (going_back, "Being refunded", "Arrived late"),
     (given_back, "Refunded", "Arrived late"),
-    (another_coin, "Another coin than was asked for", "waits for your decision"),
+    (another_coin, "Wrong coin", "waits for your decision"),
     (undone, "Undone", "by a reorganisation of the network"),
 )
 

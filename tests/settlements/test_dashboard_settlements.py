@@ -228,7 +228,7 @@ def test_one_that_waits_says_for_what(client: Client, member: Member) -> None:
 def test_a_failed_one_says_why_and_can_be_tried_again(client: Client, member: Member) -> None:
     failed = fail(earn_and_settle(member.merchant, network=STELLAR))
     page = client.get(page_of(failed)).text
-    assert "The issuer of the coin forbids this wallet" in page
+    assert "The issuer of the coin does not allow this wallet" in page
     assert "Ask the issuer of the coin why" in page
     accept_again(failed)
     answer = client.post(f"{page_of(failed)}/retry", follow=True).text
