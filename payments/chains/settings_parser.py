@@ -36,7 +36,6 @@ LEAST_FEE_CAP_STROOPS = 1_000
 _PROVIDERS: Mapping[Family, str] = {"evm": "RPC_URLS", "stellar": "HORIZON_URLS"}
 _ADDRESSES: Mapping[Family, tuple[str, ...]] = {"evm": ("factory", "owner", "hot_wallet"), "stellar": ("hot_wallet",)}
 _SECRETS = ("keystore", "keystore_password", "hot_wallet_key")
-_GAS, _GAS_WANTED = r"[1-9]\d{4,6}", "a list of gas for each new deposit address; set it like ethereum=250000"
 _GWEI_PRICE = r"\d{1,9}(\.\d{1,9})?"
 
 
@@ -78,8 +77,6 @@ class NetworkSettings:
     """Where the signer of its own listens that has the key; empty where a key of this process signs."""
     tip_floor_gwei: Decimal = Decimal(0)
     fee_cap_gwei: Decimal = Decimal(200)
-    new_address_gas: int = 0
-    """What a sweep takes for each new deposit address, where the operator knows better than what is measured."""
     channels: int = 1
     """How many accounts of stellar lend their sequences to payouts. One is the hot wallet itself."""
     fee_cap_stroops: int = 100_000
@@ -135,7 +132,6 @@ def _networks(family: Family) -> dict[str, NetworkProfile]:
 def _evm_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSettings:
     evm = _networks("evm")
     tips, caps = _gwei_prices(variables, evm)
-    new_addresses = variables.mapping("EVM_NEW_ADDRESS_GAS", values=_GAS, wanted=_GAS_WANTED, keys=evm)
     found: AllNetworkSettings = {}
     agreeing, separate = _agreeing(variables), tuple(variables.names("SEPARATE_PROVIDERS"))
     for kind in (MAINNET, TESTNET):
@@ -160,7 +156,6 @@ def _evm_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSetti
                     one_may_decide=name in alone,
                     tip_floor_gwei=tips[name],
                     fee_cap_gwei=caps[name],
-                    new_address_gas=int(new_addresses.get(name, 0)),
                     signer_url=signer_url,
                     **shared,
                 )
@@ -201,6 +196,8 @@ def _derivation_settings(variables: Variables, kind: Kind) -> dict[str, Any]:
 def _stellar_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSettings:
     found: AllNetworkSettings = {}
     agreeing, separate = _agreeing(variables), tuple(variables.names("SEPARATE_PROVIDERS"))
+    cap = variables.integer("STELLAR_FEE_CAP_STROOPS", 100_000, minimum=LEAST_FEE_CAP_STROOPS)
+    claimable = variables.flag("STELLAR_CLAIMABLE_BALANCES", default=False)
     for kind, name in ((kind, name) for name in _networks("stellar") for kind in (MAINNET, TESTNET)):
         prefix = f"{kind}{name.upper()}"
         channels = variables.integer(f"{prefix}_CHANNELS", 1, minimum=1)
@@ -227,8 +224,8 @@ def _stellar_settings(variables: Variables, only_encrypted: bool) -> AllNetworkS
             signer_url=signer_url,
             address_key=_address_key(variables, kind),
             channels=min(channels, MOST_CHANNELS),
-            fee_cap_stroops=variables.integer(f"{prefix}_FEE_CAP_STROOPS", 100_000, minimum=LEAST_FEE_CAP_STROOPS),
-            claimable_balances=variables.flag(f"{prefix}_CLAIMABLE_BALANCES", default=False),
+            fee_cap_stroops=cap,
+            claimable_balances=claimable,
             issuers=variables.mapping(f"{prefix}_ISSUERS"),
         )
     return found

@@ -27,7 +27,6 @@ from payments.chains.evm.sending import Sending
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node
-from tests.evm.test_prices import Scene
 
 RULES, WALLET = FeeRules(), devnet.HOT_WALLET
 PROFILE = devnet.profile("ethereum")
@@ -141,11 +140,3 @@ def test_it_is_asked_once_an_hour_and_what_was_known_stays_where_nobody_says() -
     more[0] = -200_000  # no number any more
     clock[0] += MEASURED_SECONDS
     assert ask() == 203_200
-
-
-def test_what_the_operator_sets_is_not_measured() -> None:
-    scene = Scene(2)
-    for fake in scene.fakes:
-        fake.answers["eth_estimateGas"] = partial(_answer, refuses)
-    given = NewAddresses(set_to=250_000)
-    assert given.gas(scene.providers, operator=WALLET, factory=WALLET, coin=WALLET) == given.known_gas == 250_000

@@ -114,7 +114,7 @@ def chain_by(profile: NetworkProfile, found: NetworkSettings) -> EvmChain:
         signer=lambda: signer(found, profile.network),
         pace=_pace(urls),
         readiness=_readiness(profile.network, tuple(profile.assets.values()), factory, people, urls),
-        new_addresses=_new_addresses(urls, factory, found.new_address_gas),
+        new_addresses=_new_addresses(urls, factory),
     )
 
 
@@ -127,9 +127,9 @@ def _derivations(factory: str, key: str, former: tuple[tuple[str, str], ...], ki
 
 
 @cache
-def _new_addresses(urls: tuple[str, ...], factory: str, set_to: int) -> NewAddresses:
+def _new_addresses(urls: tuple[str, ...], factory: str) -> NewAddresses:
     """What new addresses were found to take, kept for the whole process."""
-    return NewAddresses(set_to=set_to)
+    return NewAddresses()
 
 
 @cache

@@ -27,12 +27,11 @@ _TRANSFER_GAS = 3_200
 
 
 class NewAddresses:
-    """Gas of a new address, of one network and factory, for the whole process. `set_to` is the operator's setting;
-    0: it is measured."""
+    """Gas of a new address, of one network and factory, for the whole process."""
 
-    def __init__(self, *, set_to: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._set_to, self._clock = set_to, clock
-        self._gas, self._next_at = set_to or USUAL_GAS, 0.0
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._gas, self._next_at = USUAL_GAS, 0.0
 
     @property
     def known_gas(self) -> int:
@@ -41,7 +40,7 @@ class NewAddresses:
 
     def gas(self, providers: Providers, *, operator: str, factory: str, coin: str) -> int:
         """The gas, queried from providers once an hour; where too few answer, the last known value stays."""
-        if not self._set_to and self._clock() >= self._next_at:
+        if self._clock() >= self._next_at:
             self._next_at = self._clock() + MEASURED_SECONDS
             with suppress(ChainUnavailable):
                 self._gas = _measured(providers, operator, factory, coin)
