@@ -23,6 +23,7 @@ from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node
 from tests.factories import make_merchant
+from tests.forgetting import forget_networks
 from tests.networks import put_profile, with_set
 
 PRODUCTION, SANDBOX = Environment.PRODUCTION, Environment.SANDBOX
@@ -135,6 +136,7 @@ class TestOnANode:
             assert cursor(SANDBOX).polled_at is not None
             with pytest.raises(NetworkUnavailable):
                 ask_for_payment()
+        forget_networks()
         tasks.watch_networks()
         assert (cursor().fault, cursor().last_error) == ("", "")
         assert cursor().cursor is not None

@@ -16,6 +16,8 @@ from config.coins import COINS, USD, USD_SCALE, coin_name, usd_worth
 from config.money import FIAT_DIGITS, from_units
 from config.pages import wording
 from payments.chains import registry
+from payments.chains.errors import InvalidAddress
+from payments.chains.recipients import account_of
 from payments.checkout.choices.usual_wait import usual_wait
 from payments.choices import Choice, choices_among
 from payments.models import Payment
@@ -132,13 +134,23 @@ def coins_of(payment: Payment) -> list[CoinOptions]:
 
 def payable_now(merchant_id: uuid.UUID, environment: str, offers: Sequence[Offer]) -> Collection[tuple[str, str]]:
     """Networks and coins of these offers that can be paid with now; all where none can: choosing then says why."""
-    terms = terms_of(merchant_id, environment, offers, number=0) if offers else {}
+    readable = [offer for offer in offers if _has_wallet(environment, offer)]
+    terms = terms_of(merchant_id, environment, readable, number=0) if readable else {}
     found = {
         (offer.network, offer.coin)
         for offer in offers
         if (here := terms.get(offer.network)) and here.is_read(environment) and offer.coin not in here.stopped_coins
     }
     return found or {(offer.network, offer.coin) for offer in offers}
+
+
+def _has_wallet(environment: str, offer: Offer) -> bool:
+    """True if the wallet is an address of its network, as that of every offer was when it was stored."""
+    try:
+        account_of(registry.profile(environment, offer.network), offer.wallet)
+    except InvalidAddress:
+        return False
+    return True
 
 
 def _due(
