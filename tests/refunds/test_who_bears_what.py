@@ -55,7 +55,7 @@ def test_form_file_preview_and_refund_say_who_bears_what(policy: str, fee: str, 
         assert [str(words) in page for words in (wording.QUOTED, fee, wording.NO_FEE)] == [True, True, False]
     refund = ask(payment, "10")
     facts = "".join(shown(f"/dashboard/refunds/{refund.public_id}").split())
-    assert f"Feeonit</dt><dd>{'Givenback' if policy == 'returned' else 'Kept'}" in facts
+    assert f"Fee</dt><dd>{'Refunded' if policy == 'returned' else 'Kept'}" in facts
     assert refund.returns_fee == (policy == "returned")
 
 
