@@ -31,7 +31,7 @@ def test_whatever_lets_money_move_asks_first() -> None:
                 source = inspect.getsource(action)
                 for shared in re.findall(r"return self\.(_\w+)\(", source):
                     source += inspect.getsource(getattr(type(page), shared))
-                assert re.search(r"asks?_first\(", source), (
+                assert re.search(r"(confirms|confirmation_page)\(", source), (
                     f"{type(page).__name__}.{action.__name__} does not ask first"
                 )
                 asking.add(action.__name__)
