@@ -85,6 +85,7 @@ class Records:
     invoice_id: str
     refund: Refund
     overpaid: Payment
+    underpaid: Payment
 
 
 @populated_once
@@ -95,8 +96,9 @@ def make_records() -> Records:
     settlement = earn_and_settle(merchant, network=STELLAR)
     refund = ask(paid_by_two(merchant=merchant), "1")
     overpaid = paid(received=["60", "45"], senders=["Ada", "Bob"], merchant=merchant)
+    underpaid = paid(received=["60"], merchant=merchant)
     invoice = make_invoice(merchant)
-    return Records(issued, payment["id"], settlement.public_id, invoice.public_id, refund, overpaid)
+    return Records(issued, payment["id"], settlement.public_id, invoice.public_id, refund, overpaid, underpaid)
 
 
 class Caller:
@@ -137,6 +139,8 @@ class Caller:
             case.path_parameters[name] = self._ids[name]
         if "discrepancy_id" in (case.path_parameters or {}):
             case.path_parameters["payment_id"] = self._records.overpaid.public_id
+        if case.path.endswith("/close"):
+            case.path_parameters["payment_id"] = self._records.underpaid.public_id
         if self._mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
             self._help_to_refund(case.body)
             self._help_to_link(case.body)
@@ -158,7 +162,9 @@ class Caller:
             body.pop("memo", None)
 
     def _help_to_link(self, body: dict[str, Any]) -> None:
-        if "merchantWallets" in body:
+        if body.get("merchantWallets"):
+            body["merchantWallets"] = LINK["merchantWallets"]
+        if "merchantWallets" in body and "description" in body:
             body |= LINK
             for name in ("amount", "minAmount", "maxAmount", "cryptocurrencies"):
                 body.pop(name, None)
