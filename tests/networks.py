@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +44,13 @@ def with_set(network: str, kind: Kind = MAINNET, /, **fields: Any) -> AllNetwork
     """The operator's settings as they are, but for these of a network."""
     known: AllNetworkSettings = settings.NETWORK_SETTINGS
     return known | {(kind, network): replace(known.get((kind, network), NetworkSettings(kind=kind)), **fields)}
+
+
+def use_settings(found: Mapping[str, Any]) -> None:
+    """Give this process these settings for good, as one that runs no tests of pytest."""
+    for name, value in found.items():
+        setattr(settings, name, value)
+    forget_networks()
 
 
 def profile_of_test(network: str) -> NetworkProfile:

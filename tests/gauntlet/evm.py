@@ -46,7 +46,7 @@ from tests.gauntlet import failpoints, lives
 from tests.gauntlet.failpoints import SIDES, Failpoint
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
-from tests.networks import ETHEREUM, POLYGON
+from tests.networks import ETHEREUM, POLYGON, use_settings
 from webhooks.sending.fan_out import fan_out
 
 CHAIN_IDS = {ETHEREUM: ETHEREUM_ID, POLYGON: POLYGON_ID}
@@ -110,8 +110,7 @@ def _node(chain_id: int) -> LocalNode:
 
 def _use_providers(urls: Mapping[str, Sequence[str]]) -> None:
     """In this process and all that it starts."""
-    for name, value in settings_for(urls).items():
-        setattr(settings, name, value)
+    use_settings(settings_for(urls))
     settings.RATE_SOURCES = RATE_SOURCES
     os.environ |= environment_for(urls)
 

@@ -57,7 +57,7 @@ from tests.evm.shop import RATE_SOURCES, Paid, Shop
 from tests.factories import PASSWORD, make_user
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
-from tests.networks import POLYGON, with_set
+from tests.networks import POLYGON, use_settings, with_set
 
 PRODUCTION = Environment.PRODUCTION
 FACTORY, OWNER = devnet.DEPLOYMENT.factory, devnet.OWNER
@@ -81,8 +81,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
         node = stack.enter_context(
             LocalNode(chain_id=POLYGON_ID, epoch_blocks=EPOCH_BLOCKS[POLYGON_ID], history=HISTORY)
         )
-        for name, value in settings_for({POLYGON: [node.url]}).items():
-            setattr(settings, name, value)
+        use_settings(settings_for({POLYGON: [node.url]}))
         settings.RATE_SOURCES, settings.OPERATORS_TO_DECIDE = RATE_SOURCES, 2
         stack.enter_context(patch.object(getpass, "getpass", return_value=PASSWORD))  # somebody at the terminal
         os.environ |= environment_for({POLYGON: [node.url]})
@@ -116,7 +115,7 @@ class House:
 
     def _set(self, **fields: str) -> None:
         """In this process and all that it starts, as if all were restarted."""
-        settings.NETWORK_SETTINGS = with_set(POLYGON, **fields)
+        use_settings({"NETWORK_SETTINGS": with_set(POLYGON, **fields)})
         os.environ |= {f"EVM_{name.upper()}": value for name, value in fields.items()}
         factory._readiness.cache_clear()
 

@@ -38,7 +38,7 @@ from tests.evm.shop import RATE_SOURCES, Shop
 from tests.gauntlet import provider_delays
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
-from tests.networks import POLYGON
+from tests.networks import POLYGON, use_settings
 from webhooks.sending.fan_out import fan_out
 
 PROVIDERS, LIARS = 4, 2
@@ -82,8 +82,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
 def _use(providers: Sequence[Provider]) -> None:
     """In this process and all that it starts."""
     urls = {POLYGON: [each.url for each in providers]}
-    for name, value in settings_for(urls).items():
-        setattr(settings, name, value)
+    use_settings(settings_for(urls))
     settings.RATE_SOURCES = RATE_SOURCES
     os.environ |= environment_for(urls)
 

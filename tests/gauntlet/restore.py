@@ -20,7 +20,6 @@ from io import StringIO
 from typing import Any
 from unittest.mock import patch
 
-from django.conf import settings
 from django.core.management import call_command
 from stellar_sdk import Asset, ChangeTrust, Keypair
 
@@ -45,13 +44,12 @@ from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import price_coins_at_a_dollar, somebody
 from tests.factories import PASSWORD
-from tests.forgetting import forget_networks
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.keys import COLD, _bring_back, _dump
 from tests.gauntlet.report import Check, Progress
 from tests.installation.busy_shop import NETWORKS as BUSY_NETWORKS
 from tests.installation.busy_shop import BusyShop
-from tests.networks import ETHEREUM, POLYGON, STELLAR, with_set
+from tests.networks import ETHEREUM, POLYGON, STELLAR, use_settings, with_set
 from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY, PAYER, PAYER_KEY
 from tests.stellar.network.preparing import prepare
@@ -83,19 +81,13 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
             for network, one in chain_ids.items()
         }
         horizon = stack.enter_context(LocalHorizon())
-        _set(evm_settings({network: [node.url] for network, node in nodes.items()}))
-        _set(stellar_settings([horizon.url]))
-        _set({"PRODUCTION_NETWORKS": [*chain_ids, STELLAR], "OPERATORS_TO_DECIDE": 2, "SWEEP_THRESHOLD": 10**6})
+        use_settings(evm_settings({network: [node.url] for network, node in nodes.items()}))
+        use_settings(stellar_settings([horizon.url]))
+        use_settings({"PRODUCTION_NETWORKS": [*chain_ids, STELLAR], "OPERATORS_TO_DECIDE": 2, "SWEEP_THRESHOLD": 10**6})
         for network, cold in ((POLYGON, COLD), (STELLAR, address_of("cold wallet"))):
-            settings.NETWORK_SETTINGS = with_set(network, cold_wallet=cold)
+            use_settings({"NETWORK_SETTINGS": with_set(network, cold_wallet=cold)})
         ground = Real({network: Mainnet(network, TestNode(node)) for network, node in nodes.items()}, horizon)
         return _drill(installation, progress, BusyShop(ground))
-
-
-def _set(found: Mapping[str, Any]) -> None:
-    for name, value in found.items():
-        setattr(settings, name, value)
-    forget_networks()
 
 
 class Real:
@@ -156,7 +148,7 @@ class Real:
             return
         wallet, issuer = Keypair.from_secret(HOT_WALLET_KEY), self.somebody(STELLAR, "issuer of another coin")
         self.horizon.act(wallet, ChangeTrust(Asset("OTHER", issuer)))
-        settings.NETWORK_SETTINGS = with_set(STELLAR, channels=2)
+        use_settings({"NETWORK_SETTINGS": with_set(STELLAR, channels=2)})
         chain = registry.chain(self.environment, STELLAR)
         assert isinstance(chain, StellarChain)
         preparation = chain.preparation()

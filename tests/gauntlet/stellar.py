@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import connections
 
 from payments import tasks as payment_tasks
@@ -41,7 +40,7 @@ from tests.gauntlet.evm import MAY_DIE_AT, MUST_DIE_AT, PATIENCE, _Errors
 from tests.gauntlet.failpoints import Failpoint
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
-from tests.networks import STELLAR
+from tests.networks import STELLAR, use_settings
 from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.shops import Shop, address_of, local_profile, reconcile, settings_for
 from tests.stellar.test_storm import asked_for, left
@@ -74,8 +73,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
     real = replace(local_profile(), block_seconds=LEDGER_SECONDS, replace_after_seconds=PATIENCE.total_seconds())
     NETWORKS[STELLAR] = replace(NETWORKS[STELLAR], real=real)
     with LocalHorizon(ledger_seconds=LEDGER_SECONDS) as horizon:
-        for name, value in settings_for([horizon.url]).items():
-            setattr(settings, name, value)
+        use_settings(settings_for([horizon.url]))
         shop = Shop(horizon, stock={})
         payment = _earn(shop)
         progress.say("the shop has earned what it gives back", now=True)
