@@ -28,6 +28,7 @@ from tests.accounts.world import NO_CAP, SANDBOX, Difference, fill_wallets
 from tests.gauntlet.installation import WORKER, Installation
 from tests.gauntlet.report import Check, Progress
 from tests.gauntlet.worked_accounts import WORKERS, WorkedHistory, Workers, variables_of
+from tests.networks import use_settings
 from tests.sending.receivers import Shop
 from webhooks.models import Event
 
@@ -61,7 +62,7 @@ RARE = (
 def run(installation: Installation, chance: random.Random) -> list[Check]:
     logging.disable(logging.WARNING)
     settings.SANDBOX_OPERATORS_TO_DECIDE = 1
-    settings.SIMULATED_BLOCK_SECONDS, settings.BELOW_FINALITY_USD = 0, NO_CAP
+    use_settings({"SIMULATED_BLOCK_SECONDS": 0, "BELOW_FINALITY_USD": NO_CAP})
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # nobody signs in
     policy_of(SANDBOX)
     PayoutPolicy.objects.update(approval_above=None, daily_limit=None, merchant_daily_limit=None, transfer_limit=None)
