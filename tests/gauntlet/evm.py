@@ -42,6 +42,7 @@ from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import RATE_SOURCES, Shop
+from tests.forgetting import forget_networks
 from tests.gauntlet import failpoints, lives
 from tests.gauntlet.failpoints import SIDES, Failpoint
 from tests.gauntlet.installation import Installation
@@ -204,6 +205,7 @@ def _hurry(crashes: Path, armed: Failpoint | None) -> None:
     for name, network in NETWORKS.items():
         real = replace(network.real, block_seconds=BLOCK_SECONDS, replace_after_seconds=PATIENCE.total_seconds())
         NETWORKS[name] = replace(network, real=real)
+    forget_networks()
     logging.getLogger().addHandler(_Errors(crashes))
     if armed is not None:
         failpoints.arm(armed)
