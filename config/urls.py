@@ -294,9 +294,6 @@ page_routes = [
     path("return/<str:token>", show_return, name="return"),
 ]
 
-admin.site.site_header = admin.site.site_title = "Ballast for operators"
-admin.site.index_title = "Overview"
-
 urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),

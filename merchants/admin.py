@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from config.admin_base import ReadOnly
+from config.admin.base import ReadOnly
 from config.environments import Environment
 from config.errors import InvalidParameter
 from merchants.access import scopes

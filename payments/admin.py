@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
-from config.admin_base import LongList, ReadOnly, confirmation_page, confirms
+from config.admin.base import LongList, ReadOnly, confirmation_page, confirms
 from config.database.database_time import database_now
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units

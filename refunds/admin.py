@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config import ids
-from config.admin_base import LongList, ReadOnly
+from config.admin.base import LongList, ReadOnly
 from config.money import format_crypto
 from refunds.models import Refund
 

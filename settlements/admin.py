@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
-from config.admin_base import LongList, ReadOnly, confirmation_page
+from config.admin.base import LongList, ReadOnly, confirmation_page
 from config.errors import DomainError
 from config.money import format_crypto
 from settlements.debts import admin as _debts  # noqa: F401 - registers its pages

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config import ids
-from config.admin_base import ReadOnly
+from config.admin.base import ReadOnly
 from config.api.renderers import render_json
 from config.errors import DomainError
 from webhooks.models import Attempt, Delivery, Endpoint, Event

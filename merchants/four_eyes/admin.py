@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
-from config.admin_base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import agree, withdraw

@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
-from config.admin_base import ReadOnly, confirms
+from config.admin.base import ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops

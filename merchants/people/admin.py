@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from config.admin_base import ReadOnly
+from config.admin.base import ReadOnly
 from config.errors import DomainError
 from merchants.admin import MerchantAdmin, UserAdmin
 from merchants.four_eyes.models import Proposal, ProposalStatus

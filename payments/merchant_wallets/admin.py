@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from config.admin_base import LongList, ReadOnly
+from config.admin.base import LongList, ReadOnly
 from payments.merchant_wallets.models import MerchantWallet
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.admin_base import LongList, ReadOnly, confirmation_page, confirms
+from config.admin.base import LongList, ReadOnly, confirmation_page, confirms
 from merchants.ledger.models import Stop
 from merchants.wording import from_now
 from payments.chains import registry

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from django.contrib import admin
 
-from config.admin_base import ReadOnly
+from config.admin.base import ReadOnly
 from payments.rates.models import CurrentRate, RateSnapshot, RecordedRate
 
 

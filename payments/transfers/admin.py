@@ -10,7 +10,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.admin_base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms
 from config.errors import DomainError
 from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals

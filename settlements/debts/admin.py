@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin_base import LongList, ReadOnly, confirmation_page
+from config.admin.base import LongList, ReadOnly, confirmation_page
 from config.errors import DomainError, InvalidParameter
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import Proposal, ProposalStatus

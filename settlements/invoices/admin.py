@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from config.admin_base import LongList, ReadOnly
+from config.admin.base import LongList, ReadOnly
 from settlements.invoices.documents import money
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.invoices.paper import page_of

@@ -18,7 +18,7 @@ export function enablePalette(root = document) {
   });
 }
 
-function isField(element) {
+export function isField(element) {
   return element.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(element.tagName);
 }
 

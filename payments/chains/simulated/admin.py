@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from config.admin_base import ReadOnly
+from config.admin.base import ReadOnly
 from payments.chains.simulated.models import (
     SimulatedAccount,
     SimulatedNetwork,

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from config.admin_base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import format_crypto

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from config.admin_base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.admin import show_outcome
 from merchants.models import User

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin_base import LongList, ReadOnly, confirmation_page
+from config.admin.base import LongList, ReadOnly, confirmation_page
 from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind
