@@ -28,10 +28,9 @@ def cold_wallet_of(environment: str, network: str, *, first_height: int | None =
     return ColdWallet.objects.get_or_create(**place, defaults={"first_height": height, "read_to": height})[0]
 
 
-def sweeps_go_to(environment: str, network: str) -> ColdWallet | None:
+def sweeps_go_to(environment: str, chain: Chain) -> ColdWallet | None:
     """The cold wallet, where sweeps go to it by the settings."""
-    chain = registry.chain(environment, network)
-    return cold_wallet_of(environment, network) if chain.treasury() == chain.cold_wallet() else None
+    return cold_wallet_of(environment, chain.profile.network) if chain.treasury() == chain.cold_wallet() else None
 
 
 def cold_wallets(environment: str, network: str) -> list[ColdWallet]:

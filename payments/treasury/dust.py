@@ -46,13 +46,11 @@ class Fees:
             value = self.native_usd * units * Decimal(10) ** (USD_SCALE - self.native.decimals)
             return int(value.to_integral_value(ROUND_CEILING))
 
-    def most_dust(self, asset: Asset, *, is_new: bool) -> int:
-        """The most an address may hold for which taking it along costs as much as it holds, or more."""
-        cost = self.costs.first_time if is_new else self.costs.again
-        return self.usd(cost) // usd_worth(asset.code, 1, asset.decimals)
-
-    def is_dust(self, address: WaitingAddress, asset: Asset) -> bool:
-        return address.amount <= self.most_dust(asset, is_new=address.is_new)
+    def most_dust(self, asset: Asset) -> tuple[int, int]:
+        """The most an address may hold for which taking it along costs as much as it holds, or more: the first time,
+        and again."""
+        unit = usd_worth(asset.code, 1, asset.decimals)
+        return self.usd(self.costs.first_time) // unit, self.usd(self.costs.again) // unit
 
     def are_paid_by(self, addresses: Sequence[WaitingAddress], asset: Asset) -> bool:
         """True if these addresses hold more than a sweep of them costs."""

@@ -164,7 +164,7 @@ def sweep_requested(environment: str, network: str) -> Transfer | None:
     require_addresses(chain, [coin.payment for coin in found])
     together = sweeps_of(chain).together([coin.payment.sequence for coin in found])
     coins = {coin.pk: coin.payment.sequence for coin in found if coin.payment.sequence in together}
-    cold = sweeps_go_to(environment, network)
+    cold = sweeps_go_to(environment, chain)
 
     def record(transfer: Transfer) -> None:
         locked = NativeCoin.objects.select_for_update(of=("self",)).filter(pk__in=coins)
@@ -178,7 +178,7 @@ def sweep_requested(environment: str, network: str) -> Transfer | None:
     try:
         return sign_sweep(
             environment=environment,
-            network=network,
+            chain=chain,
             asset=profile.native,
             sequences=list(coins.values()),
             record=record,

@@ -6,7 +6,7 @@ where it would succeed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
 import structlog
@@ -18,7 +18,7 @@ from config.pages.wording import coins_held
 from merchants.ledger import stops
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.chains.protocol.sweeps import Unsweepable
 from payments.models import Deposit
 from payments.states import OF_THE_WHOLE_COIN, UnsweptReason
@@ -75,29 +75,25 @@ def is_kept_back() -> Exists:
     )
 
 
-def is_stopped(environment: str, network: str, code: str) -> bool:
-    """True if this coin is stopped, or could not be moved from any address when that was last tried."""
-    if code in stops.stopped_coins(environment, network):
-        return True
-    return passed_over(environment, network).filter(sweep__asset=code, reason__in=OF_THE_WHOLE_COIN).exists()
+def can_be_moved(environment: str, chain: Chain, asset: Asset, *, at_once: bool) -> bool:
+    """Try the skipped addresses that are due again, all of them with `at_once`; False while the coin is stopped, or can
+    be moved from no address."""
+    left = passed_over(environment, asset.network).filter(sweep__asset=asset.code)
+    due = left if at_once else left.filter(try_again_at__lte=timezone.now())
+    _look_again(chain, asset, list(due[:AT_ONCE]))
+    if asset.code in stops.stopped_coins(environment, asset.network):
+        return False
+    return not left.filter(reason__in=OF_THE_WHOLE_COIN).exists()
 
 
-def look_again(environment: str, network: str, asset: Asset, *, at_once: bool) -> None:
-    """Query whether the skipped addresses could be swept now; those that could are free for the next sweep.
-
-    `at_once` does not wait until it is due.
-    """
-    lines = passed_over(environment, network).filter(sweep__asset=asset.code)
-    if not at_once:
-        lines = lines.filter(try_again_at__lte=timezone.now())
-    due = list(lines[:AT_ONCE])
+def _look_again(chain: Chain, asset: Asset, due: Sequence[SweptAddress]) -> None:
+    """Query whether the skipped addresses could be swept now; those that could are free for the next sweep."""
     if not due:
         return
     try:
-        sweeps = sweeps_of(registry.chain(environment, network))
-        found = sweeps.why_unsweepable(asset, [line.payment.sequence for line in due])
+        found = sweeps_of(chain).why_unsweepable(asset, [line.payment.sequence for line in due])
     except ChainError as error:
-        logger.warning("passed over addresses not looked at", network=network, asset=asset.code, error=str(error))
+        logger.warning("passed over addresses not looked at", network=asset.network, asset=asset.code, error=str(error))
         return
     for line in due:
         why = found.get(line.payment.sequence)

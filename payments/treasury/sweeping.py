@@ -22,7 +22,7 @@ from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.profiles import NetworkProfile
-from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.chains.protocol.payouts import Costs
 from payments.deposits.address_derivations import require_addresses
 from payments.deposits.models import ScanCursor
@@ -51,25 +51,26 @@ def sweep_due(environment: str, network: str) -> int:
     is_halted = Stop.objects.halting().of_network(environment, network).exists()
     if profile.shares_account or cursor is None or is_halted:
         return 0
-    signed = 0
+    chain, signed = registry.chain(environment, network), 0
     for asset in profile.assets.values():
         place: dict[str, Any] = {"environment": environment, "network": network, "asset": asset.code}
         with contained("coin not swept", expected=(ChainError,), **place):
-            signed += _sweep_coin(cursor, asset, most=profile.sweeps_per_transfer)
+            signed += _sweep_coin(cursor, chain, asset)
     return signed
 
 
-def _sweep_coin(cursor: ScanCursor, asset: Asset, *, most: int) -> bool:
+def _sweep_coin(cursor: ScanCursor, chain: Chain, asset: Asset) -> bool:
     """Sign a sweep of one coin when there is reason to; whether one was signed."""
-    environment, network = cursor.environment, cursor.network
+    environment = cursor.environment
     _mark_taken_along(_not_swept(cursor, asset.code))
     requests = SweepRequest.objects.filter(
-        environment=environment, network=network, asset=asset.code, done_at__isnull=True
+        environment=environment, network=cursor.network, asset=asset.code, done_at__isnull=True
     )
     is_requested = requests.exists()
-    sweep_failures.look_again(environment, network, asset, at_once=is_requested)
-    chosen = _swept_together(cursor, _choose(cursor, asset, is_requested=is_requested, most=most))
-    transfer = _sign(environment, asset, _free(cursor, asset.code), chosen) if chosen else None
+    chosen: Sequence[WaitingAddress] = []
+    if sweep_failures.can_be_moved(environment, chain, asset, at_once=is_requested):
+        chosen = _swept_together(chain, _choose(cursor, chain, asset, is_requested=is_requested))
+    transfer = _sign(environment, chain, asset, _free(cursor, asset.code), chosen) if chosen else None
     if is_requested and (transfer is not None or not chosen):
         _close_requests(requests, cursor, asset, transfer, chosen)
     return transfer is not None
@@ -134,21 +135,16 @@ def waiting_addresses(
 
 def addresses_worth_sweeping(cursor: ScanCursor, asset: Asset, fees: Fees) -> list[WaitingAddress]:
     """Addresses above dust, the fullest first. Dust gathers for years: it is skipped in the database."""
-    new, emptied = (fees.most_dust(asset, is_new=is_new) for is_new in (True, False))
+    new, emptied = fees.most_dust(asset)
     holding = Q(total__gt=new) | Q(total__gt=emptied, payment__deposit_count__gt=1)
     found = waiting_addresses(cursor, asset.code, holding=holding)
-    return [address for address in found if not fees.is_dust(address, asset)]
+    return [address for address in found if address.amount > (new if address.is_new else emptied)]
 
 
 def all_that_waits(cursor: ScanCursor, code: str) -> tuple[int, int]:
     """At how many addresses this coin waits, and how much of it."""
     found = _free(cursor, code).aggregate(addresses=Count("payment", distinct=True), total=Sum(THERE))
     return found["addresses"], int(found["total"] or 0)
-
-
-def fees_now(environment: str, network: str) -> Fees:
-    """Present costs of sweeping. Queries the network."""
-    return fees_at(registry.chain(environment, network).costs(), registry.profile(environment, network))
 
 
 def fees_at(costs: Costs, profile: NetworkProfile) -> Fees:
@@ -201,29 +197,26 @@ def _is_needed(environment: str, asset: Asset) -> bool:
     return waiting.filter(status=PayoutStatus.HELD, hold_reason=HoldReason.LIQUIDITY).exists()
 
 
-def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) -> Sequence[WaitingAddress]:
-    """The addresses to empty now. None while too little waits, or while it would cost more than it brings, or while
-    the coin can be moved from nowhere."""
-    if sweep_failures.is_stopped(cursor.environment, asset.network, asset.code):
-        return []
+def _choose(cursor: ScanCursor, chain: Chain, asset: Asset, *, is_requested: bool) -> Sequence[WaitingAddress]:
+    """The addresses to empty now. None while too little waits, or while it would cost more than it brings."""
+    most = chain.profile.sweeps_per_transfer
     if _is_needed(cursor.environment, asset):
         return waiting_addresses(cursor, asset.code, most=most)
     enough = 0 if is_requested else settings.SWEEP_THRESHOLD * 10**asset.decimals
     _, total = all_that_waits(cursor, asset.code)
     if not total or total < enough:
         return []
-    fees = fees_now(cursor.environment, asset.network)
+    fees = fees_at(chain.costs(), chain.profile)
     worth = addresses_worth_sweeping(cursor, asset, fees)
     if _sum(worth) < enough or not (is_requested or fees.are_paid_by(worth, asset)):
         return []
     return worth[:most]
 
 
-def _swept_together(cursor: ScanCursor, chosen: Sequence[WaitingAddress]) -> list[WaitingAddress]:
+def _swept_together(chain: Chain, chosen: Sequence[WaitingAddress]) -> list[WaitingAddress]:
     """Addresses that one sweep can empty; NotSetUp when it would empty other addresses than payers were given."""
     if not chosen:
         return []
-    chain = registry.chain(cursor.environment, cursor.network)
     payments = Payment.objects.filter(pk__in=[address.payment for address in chosen])
     require_addresses(chain, list(payments.only("id", "sequence", "deposit_address")))
     together = set(sweeps_of(chain).together([address.sequence for address in chosen]))
@@ -235,9 +228,9 @@ def _sum(addresses: Sequence[WaitingAddress]) -> int:
 
 
 def _sign(
-    environment: str, asset: Asset, waiting: QuerySet[Deposit], chosen: Sequence[WaitingAddress]
+    environment: str, chain: Chain, asset: Asset, waiting: QuerySet[Deposit], chosen: Sequence[WaitingAddress]
 ) -> Transfer | None:
-    sweeps_go_to(environment, asset.network)  # from its first sweep on, what leaves the cold wallet is followed
+    sweeps_go_to(environment, chain)  # from its first sweep on, what leaves the cold wallet is followed
     payments = [address.payment for address in chosen]
     taken = dict(waiting.filter(payment__in=payments).values_list("pk", THERE))
     if not taken:
@@ -254,7 +247,7 @@ def _sign(
     try:
         return sign_sweep(
             environment=environment,
-            network=asset.network,
+            chain=chain,
             asset=asset,
             sequences=[address.sequence for address in chosen],
             record=record,

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from config.environments import Environment
 from payments import tasks
+from payments.chains import registry
 from payments.chains.errors import ChainUnavailable, NetworkUnavailable, NotSetUp
 from payments.chains.readiness import ASK_AGAIN_SECONDS, Readiness
 from payments.chains.settings_lookup import settings_of
@@ -221,7 +222,7 @@ class TestOnANode:
         with pytest.raises(NotSetUp, match="but the key is that of"):
             executor.sign_sweep(
                 environment=PRODUCTION,
-                network="polygon",
+                chain=registry.chain(PRODUCTION, "polygon"),
                 asset=harness.profile.assets["USDC"],
                 sequences=[1],
                 record=lambda transfer: None,

@@ -178,7 +178,7 @@ def test_the_fullest_addresses_go_first(monkeypatch: pytest.MonkeyPatch) -> None
     asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
     waiting = Deposit.objects.filter(sweep__isnull=True)
     fullest = sweeping.waiting_addresses(ScanCursor.objects.get(network=ETHEREUM), "USDC")[:2]
-    assert sweeping._sign(SANDBOX, asset, waiting, fullest) is not None
+    assert sweeping._sign(SANDBOX, registry.chain(SANDBOX, ETHEREUM), asset, waiting, fullest) is not None
     [transfer] = Transfer.objects.all()
     assert transfer.deposits == [payments[1].sequence, payments[2].sequence]
     assert sweeps() == [(units(payments[0], "50"), None)]

@@ -17,7 +17,7 @@ from config.periodic import task_runs
 from config.periodic.containment import contained
 from payments.chains import registry
 from payments.chains.errors import NotSetUp, SignerRefused, SignerUnavailable
-from payments.chains.protocol.chain import sweeps_of
+from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.transfers import services
 from payments.transfers.execution.nonces import Sequences
 from payments.transfers.execution.rounds import Round
@@ -89,7 +89,7 @@ def run_round(environment: str, network: str) -> bool:
 def sign_sweep(
     *,
     environment: str,
-    network: str,
+    chain: Chain,
     asset: Asset,
     sequences: Sequence[int],
     record: Callable[[Transfer], None],
@@ -100,8 +100,7 @@ def sign_sweep(
     example while payouts are due. The wallet is not locked during the queries to the network, however long they take:
     if a payout is signed meanwhile, the sweep is discarded.
     """
-    chain = registry.chain(environment, network)
-    wallet = wallet_of(environment, network, chain)
+    wallet = wallet_of(environment, chain.profile.network, chain)
     chain.require_set_up(signing=True)
     here = Round(wallet, chain)
     sequence = Sequences(wallet, chain).next("") if here.may_sweep else None
