@@ -198,6 +198,7 @@ INSTALLED_APPS = [
     "payments.monitoring",
     "payments.rates",
     "payments.receipts",
+    "payments.screening",
     "payments.transfers",
     "refunds",
     "settlements",

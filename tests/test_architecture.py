@@ -33,6 +33,7 @@ LAYERS = (
     "webhooks",
     "rates",
     "simulated_chain",
+    "screening",
     "transfers",
     "operations",
     "merchant_wallets",

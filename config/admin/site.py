@@ -27,7 +27,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Money": (
         "payments.Payment", "payments.Deposit", "payments.Discrepancy", "payments.PayerReturn", "refunds.Refund",
         "settlements.Settlement", "transfers.Payout", "transfers.PayoutPolicy", "losses.MissingCoins",
-        "house.Withdrawal", "house.Funding", "house.AllowedAddress",
+        "house.Withdrawal", "house.Funding", "house.AllowedAddress", "screening.SanctionsList",
+        "screening.ListedAddress",
     ),
     "Merchants": (
         "merchants.Merchant", "people.SignUp", "merchant_wallets.MerchantWallet", "payments.PaymentLink",

@@ -41,6 +41,9 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "ledger_breaker": (KEEP, ADD),
     # A worker locks the row of the policy, for which it must be able to change some column.
     "transfers_payoutpolicy": (KEEP, f"{ADD}, UPDATE (id)"),
+    # A worker imports lists, which alone it lets another take the place of; the web only shows them.
+    "screening_sanctionslist": (READ, KEEP),
+    "screening_listedaddress": (READ, f"{ADD}, DELETE"),
     # Who people are. Workers forget those who never confirmed their address, and sessions that have ended.
     "merchants_user": (EVERYTHING, f"{FORGET}, UPDATE (last_login)"),
     "merchants_user_groups": (EVERYTHING, FORGET),

@@ -53,6 +53,7 @@ WHOEVER_RUNS_IT: dict[str, str] = {
     "reencrypt_webhook_secrets": "seals under the key of the settings",
     "reseal_second_factors": "seals under the key of the settings",
     "run_settlements": "pays merchants what is due to them, as the schedule does",
+    "sanctions": "holds more for review; what is held stays so, whatever list comes next",
     "setup_stellar": "asks the network for what the hot wallet lacks, to accounts of its own",
     "stock_sandbox": "the sandbox",
     "sweep_native": "brings coins to our own hot wallet",

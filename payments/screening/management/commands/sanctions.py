@@ -1,0 +1,47 @@
+"""`manage.py sanctions`: imports a sanctions list from a file, and shows which are in force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.errors import DomainError
+from payments.screening.lists import import_list, in_force
+
+
+class Command(BaseCommand):
+    help = (
+        "Without a file: shows the sanctions lists in force. `import FILE` puts a list in place of the one of its "
+        "source: OFAC's sdn.xml, sdn_advanced.xml or sdn.csv, the EU's consolidated list in XML, or a CSV with the "
+        "columns address, name and programme."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", nargs="?", choices=["list", "import"], default="list")
+        parser.add_argument("file", nargs="?", metavar="FILE")
+        parser.add_argument("--source", default="", help="Whose list it is, where the file does not say so: a CSV.")
+
+    def handle(self, **options: Any) -> None:
+        if options["action"] == "import":
+            self._import(options["file"], options["source"])
+        for each in in_force():
+            self.stdout.write(
+                f"{each}: {each.address_count} addresses of {each.entry_count} entries, imported "
+                f"{each.imported_at:%Y-%m-%d %H:%M:%S}"
+            )
+        if not in_force():
+            self.stdout.write("No list is in force: nothing is compared.")
+
+    def _import(self, path: str | None, source: str) -> None:
+        if path is None:
+            raise CommandError("Name the file: manage.py sanctions import FILE.")
+        try:
+            with open(path, "rb") as file:
+                imported = import_list(file, name=path, source=source)
+        except (OSError, DomainError) as error:
+            raise CommandError(getattr(error, "message", str(error))) from error
+        self.stdout.write(
+            f"Imported {imported.source}: {imported.address_count} addresses to compare, {imported.foreign_count} of "
+            f"other networks, {imported.entry_count} entries."
+        )
