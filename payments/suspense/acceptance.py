@@ -125,9 +125,13 @@ def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str 
         discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
         payment.booking_count += 1
         if counts_when_accepted(discrepancy, payment):
-            _count_for_payment(discrepancy, payment)
+            _count(discrepancy, payment)
+            draft = postings.suspense_accepted(payment, discrepancy.kind, discrepancy.amount)
+            assess_locked(payment, [draft])
         else:
-            _give_to_merchant(discrepancy, payment)
+            draft = postings.suspense_kept(payment, discrepancy)
+            post([draft], payment)
+            payment.save(update_fields=["booking_count"])
         return discrepancy
 
 
@@ -222,15 +226,10 @@ def counts_when_accepted(discrepancy: Discrepancy, payment: Payment) -> bool:
     return discrepancy.kind == DiscrepancyKind.LATE and is_lacking
 
 
-def _count_for_payment(discrepancy: Discrepancy, payment: Payment) -> None:
+def _count(discrepancy: Discrepancy, payment: Payment) -> None:
+    """Count the money for its payment from the next assessment on."""
     if discrepancy.kind != DiscrepancyKind.UNDERPAID and discrepancy.deposit_id:
         Deposit.objects.filter(pk=discrepancy.deposit_id).update(booked_to=AccountKind.PAYMENT)
     if discrepancy.kind == DiscrepancyKind.UNDERPAID:
         payment.closed_at, payment.short = None, 0
     payment.accepted = True
-    assess_locked(payment, [postings.suspense_accepted(payment, discrepancy.kind, discrepancy.amount)])
-
-
-def _give_to_merchant(discrepancy: Discrepancy, payment: Payment) -> None:
-    post([postings.suspense_kept(payment, discrepancy)], payment)
-    payment.save(update_fields=["booking_count"])

@@ -22,12 +22,18 @@ from merchants.audit.recording import OngoingAction, fields_of
 from merchants.models import Merchant
 from merchants.roles import Action
 from payments.dashboard.decisions import pages
-from payments.dashboard.decisions.rows import DecisionRow, GivingBack, RecordRow, Waiting, decision_row, payment_of
+from payments.dashboard.decisions.rows import (
+    DecisionRow,
+    GivingBack,
+    RecordRow,
+    Waiting,
+    decision_row,
+    locked_as_shown,
+)
 from payments.dashboard.decisions.several import Choice, Sent, decide_several
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.suspense import refund_accounting
-from payments.suspense.acceptance import DiscrepancyResolved
 from payments.suspense.destinations import family_of
 from refunds import wording
 from refunds.models import Refund
@@ -115,13 +121,9 @@ def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: 
 def _give_back(action: OngoingAction, discrepancy: Discrepancy, to: NewRefund, *, shown: str, by: str) -> Refund:
     """Give back what a page has shown, and tell the audit log; ShownChanged when that would be something else now."""
     with transaction.atomic():
-        payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
-        fresh = pages.fresh(discrepancy)
-        if fresh.status != DiscrepancyStatus.OPEN:
-            raise DiscrepancyResolved
-        if shown != decision_row(fresh, previews=False).fingerprint:
-            raise pages.ShownChanged
-        refund = create_refund(payment=payment, request=replace(to, discrepancy=fresh), requested_by=by)
+        row = locked_as_shown(discrepancy, shown, previews=False)
+        request = replace(to, discrepancy=row.discrepancy)
+        refund = create_refund(payment=row.payment, request=request, requested_by=by)
     named = {"refund": refund.public_id, **fields_of(refund, "destination", "memo", "reason")}
     action.done(discrepancy, after=pages.logged(discrepancy) | named)
     return refund

@@ -15,8 +15,7 @@ from config.errors import DomainError
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
 from merchants.roles import Action
-from payments.dashboard.decisions.pages import ShownChanged
-from payments.dashboard.decisions.rows import DecisionRow, decision_row
+from payments.dashboard.decisions.rows import DecisionRow, ShownChanged, decision_row
 from payments.models import Discrepancy, Payment
 from payments.services import close_payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus

@@ -29,8 +29,10 @@ from merchants.wording import exact
 from payments.dashboard.decisions.rows import (
     DecisionRow,
     RecordRow,
+    ShownChanged,
     decision_row,
     decision_rows,
+    locked_as_shown,
     payment_of,
     refunds_waiting,
     settlements_waiting,
@@ -47,15 +49,7 @@ PAGE_SIZE = 20
 MOST_COUNTED = 100
 """The number in the navigation counts no further than this of each kind."""
 
-CHANGED = gettext_lazy("The result of this action has changed since you opened the page. Check it again.")
 USED_FORM = gettext_lazy("This form was already submitted. Nothing was done twice.")
-
-
-class ShownChanged(DomainError):
-    code = "shown_changed"
-
-    def __init__(self) -> None:
-        super().__init__(str(CHANGED))
 
 
 def waiting_count(merchant: Merchant, environment: str) -> int:
@@ -197,11 +191,7 @@ def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: Acc
 def accept_shown(action: OngoingAction, discrepancy: Discrepancy, *, shown: str, reason: str, by: str) -> None:
     """Accept what a page has shown, and tell the audit log; ShownChanged when that would do something else by now."""
     with transaction.atomic():
-        Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
-        row = decision_row(fresh(discrepancy))
-        if row.discrepancy.status != DiscrepancyStatus.OPEN:
-            raise DiscrepancyResolved
-        if row.acceptance is None or shown != row.fingerprint:
+        if locked_as_shown(discrepancy, shown).acceptance is None:
             raise ShownChanged
         accept_discrepancy(discrepancy, resolved_by=by, note=reason)
     action.done(discrepancy, after=logged(discrepancy) | {"reason": reason})
@@ -230,8 +220,3 @@ def decided_already(request: MemberRequest, discrepancy: Discrepancy) -> HttpRes
     messages.info(request, _(DiscrepancyResolved.message))
     request.action.refused()
     return redirect("dashboard_payment", payment_of(discrepancy).public_id)
-
-
-def fresh(discrepancy: Discrepancy) -> Discrepancy:
-    """The discrepancy as it is now, with its payment."""
-    return Discrepancy.objects.select_related("payment__payment_link", "deposit").get(pk=discrepancy.pk)

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from config.errors import DomainError
 from config.hooks import Hook
 from config.pages import wording
 from merchants.ledger.chart import AccountKind
@@ -23,12 +24,19 @@ from payments.chains import registry
 from payments.dashboard.rows import order_and_customer
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
-from payments.suspense.acceptance import Acceptance, preview_acceptance
+from payments.suspense.acceptance import Acceptance, DiscrepancyResolved, preview_acceptance
 
 MOST_TRANSFERS = 100
 """A payment with more transfers than this is looked into on the page of its decision only."""
 
 SENDERS_SHOWN = 3
+
+
+class ShownChanged(DomainError):
+    code = "shown_changed"
+
+    def __init__(self) -> None:
+        super().__init__(_("The result of this action has changed since you opened the page. Check it again."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +263,19 @@ def decision_row(discrepancy: Discrepancy, *, previews: bool = True) -> Decision
     payment = payment_of(discrepancy)
     [row] = _rows([discrepancy], [payment.pk])
     return replace(row, acceptance=preview_acceptance(discrepancy, payment)) if previews else row
+
+
+def locked_as_shown(discrepancy: Discrepancy, shown: str, *, previews: bool = True) -> DecisionRow:
+    """The row that a page has shown, under the lock of its payment; ShownChanged when a choice would do something else
+    by now."""
+    Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
+    current = Discrepancy.objects.select_related("payment__payment_link", "deposit").get(pk=discrepancy.pk)
+    if current.status != DiscrepancyStatus.OPEN:
+        raise DiscrepancyResolved
+    row = decision_row(current, previews=previews)
+    if shown != row.fingerprint:
+        raise ShownChanged
+    return row
 
 
 def _rows(discrepancies: Sequence[Discrepancy], looked_into: Sequence[uuid.UUID]) -> list[DecisionRow]:
