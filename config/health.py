@@ -21,7 +21,6 @@ from config.periodic import task_runs
 from config.periodic.beat_lock import heartbeat_age_seconds
 from config.periodic.redis_servers import RedisServers
 from payments.monitoring import work
-from payments.monitoring.reconciling import EXTENTS, last_run
 
 OK = "ok"
 UNAVAILABLE = "unavailable"
@@ -147,14 +146,13 @@ def _look_at_redis(look: _Look) -> None:
 
 def _look_at_work(look: _Look) -> None:
     try:
-        items, clocks = work.all_work(), work.clocks()
-        runs = [last for extent in EXTENTS if (last := last_run(extent)) is not None]
+        report = work.report()
         is_restored = current_standstill() is not None
     except DatabaseError:
         return
-    behind = [f"{item.name} {item.of}".strip() for item in items if item.is_behind]
+    behind = [f"{item.name} {item.of}".strip() for item in report.behind]
     behind += ["restored_database"] * is_restored
-    behind += ["clock"] * any(clock.is_off for clock in clocks)
+    behind += ["clock"] * bool(report.clocks_off)
     look.found["body"] = {
         "status": UNAVAILABLE if behind else OK,
         "database": OK,
@@ -167,7 +165,7 @@ def _look_at_work(look: _Look) -> None:
                 "ageSeconds": None if item.age is None else round(item.age, 1),
                 "limitSeconds": item.limit,
             }
-            for item in items
+            for item in report.items
         ],
         "reconcile": {
             last.extent: {
@@ -176,11 +174,11 @@ def _look_at_work(look: _Look) -> None:
                 "errors": last.errors,
                 "warnings": last.warnings,
             }
-            for last in runs
+            for last in report.runs.values()
         },
         "clocks": {
-            "processes": len(clocks),
-            "mostSecondsOff": round(max((abs(clock.ahead) for clock in clocks), default=0.0), 1),
+            "processes": len(report.clocks),
+            "mostSecondsOff": round(max((abs(clock.ahead) for clock in report.clocks), default=0.0), 1),
             "limitSeconds": task_runs.CLOCK_OFF_SECONDS,
         },
     }

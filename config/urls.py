@@ -34,7 +34,7 @@ from payments.dashboard.decisions import several as several_pages
 from payments.dashboard.overview import first_steps
 from payments.dashboard.overview import home as home_page
 from payments.monitoring.accounting import pages as accounting_pages
-from payments.monitoring.admin import show_start
+from payments.monitoring.today.page import show_today
 from payments.receipts import pages as receipt_pages
 from refunds.pages import batches as batch_pages
 from refunds.pages import refund_from_suspense as giving_back_pages
@@ -305,7 +305,7 @@ urlpatterns = [
     *people_routes,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", operators_log_in),
-    path("admin/", show_start),
+    path("admin/", show_today),
     path("admin/accounting", accounting_pages.show_accounting, name="operators_accounting"),
     path("admin/accounting/result", accounting_pages.show_result, name="operators_result"),
     path("admin/accounting/ledger", accounting_pages.download_ledger, name="operators_ledger"),

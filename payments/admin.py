@@ -150,7 +150,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
         "shown_amount",
         "created_at",
     )
-    list_filter = ("environment", "status", "kind", "network")
+    list_filter = ("environment", "status", "kind", "network", ("payment", admin.EmptyFieldListFilter))
     list_select_related = ("merchant", "payment")
     inlines = (NamedTransactionInline,)
     readonly_fields = ("suggested", "link_for_sender", "proposals")

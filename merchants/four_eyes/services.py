@@ -134,6 +134,16 @@ def agree(proposal: Proposal, *, by: User) -> Proposal:
     return _agree(proposal, by=by, heard=_heard(proposal.kind, proposal.subject, proposal.after))
 
 
+def waiting_for(person: User) -> list[Proposal]:
+    """The proposals that wait and that this person may agree to, the oldest first."""
+    waiting = Proposal.objects.filter(status=ProposalStatus.WAITING).select_related("proposed_by").order_by("pk")
+    return [
+        each
+        for each in waiting
+        if _may_agree(each, person) and (each.proposed_by_id != person.pk or people_needed(each.environment) == 1)
+    ]
+
+
 def who_agreed(proposals: QuerySet[Proposal], *, environment: str) -> set[int]:
     """Keys of the people whose word still counts, of those who agreed to what was done."""
     done = proposals.filter(status=ProposalStatus.DONE)
@@ -149,8 +159,7 @@ def _agree(proposal: Proposal, *, by: User, heard: Any, reason: str = "") -> Pro
         proposal = Proposal.objects.select_for_update(of=["self"]).select_related("proposed_by").get(pk=proposal.pk)
         if proposal.status != ProposalStatus.WAITING:
             raise ProposalDecided
-        permission = _KINDS[proposal.kind].permission
-        if not (by.has_perm(permission) if permission else by.is_superuser):
+        if not _may_agree(proposal, by):
             raise NotPermitted
         require_eligible(by, environment=proposal.environment)
         is_alone = people_needed(proposal.environment) == 1
@@ -161,6 +170,11 @@ def _agree(proposal: Proposal, *, by: User, heard: Any, reason: str = "") -> Pro
         people = list(dict.fromkeys([proposal.proposed_by.email, by.email]))
         _carry_out(proposal, by, ", ".join(people), heard, reason)
         return proposal
+
+
+def _may_agree(proposal: Proposal, by: User) -> bool:
+    permission = _KINDS[proposal.kind].permission
+    return by.has_perm(permission) if permission else by.is_superuser
 
 
 def withdraw(proposal: Proposal, *, by: User) -> Proposal:

@@ -1,4 +1,4 @@
-"""Networks and alarms as operators see them, on the first page of the admin as well."""
+"""Networks and alarms as operators see them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from merchants.ledger.models import Stop
 from merchants.wording import from_now
 from payments.chains import registry
 from payments.chains.settings_parser import single_provider_name
-from payments.monitoring import work
 from payments.monitoring.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
 from payments.monitoring.services import acknowledge_alarm, know_role_change, let_providers_back
@@ -32,18 +31,6 @@ from payments.treasury.sweeping import request_sweep
 REQUESTS_SHOWN = 5
 
 _NONE = format_html("{}", "none")
-
-
-@admin.site.admin_view
-def show_start(request: HttpRequest) -> HttpResponse:
-    """The admin's first page, where an operator begins after an alarm."""
-    may_look = request.user.has_perm("operations.view_alarm")
-    if not may_look:
-        return admin.site.index(request)
-    behind = [item for item in work.all_work() if item.is_behind]
-    clocks_off = [clock for clock in work.clocks() if clock.is_off]
-    alarms = Alarm.objects.open().most_urgent_first()
-    return admin.site.index(request, {"open_alarms": alarms, "behind": behind, "clocks_off": clocks_off})
 
 
 @admin.register(Alarm)
@@ -80,7 +67,7 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
 
     @admin.display(description="What to do")
     def what_to_do(self, alarm: Alarm) -> str:
-        return alarm.advice
+        return " ".join(filter(None, [alarm.advice, alarm.runbook]))
 
     @admin.action(description="Acknowledge: I am working on it", permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[Alarm]) -> None:

@@ -24,7 +24,6 @@ from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.monitoring import work
 from payments.monitoring.figures import coins_text, figures_of
 from payments.monitoring.models import NetworkSnapshot, RoleChange
-from payments.monitoring.reconciling import EXTENTS, last_run
 from payments.monitoring.states import PROVIDER_ALARMS, AlarmKind
 from payments.states import OF_THE_WHOLE_COIN
 from payments.transfers.audit.overdue import late_transfers
@@ -67,17 +66,17 @@ def of_providers(states: Iterable[ProviderState]) -> Iterator[AlarmCondition]:
 
 def of_installation() -> Iterator[AlarmCondition]:
     """Conditions of the whole installation. When no worker runs there are no alarms: /health/work reports that."""
-    behind = [item for item in work.all_work() if item.is_behind and item.age is not None]
+    report = work.report()
+    behind = [item for item in report.behind if item.age is not None]
     for name, items in groupby(behind, key=lambda item: item.name):
         yield AlarmCondition(AlarmKind.WORK_BEHIND, f"{'; '.join(map(str, items))}.", name)
-    for last in filter(None, map(last_run, EXTENTS)):
+    for last in report.runs.values():
         if not last.is_clean:
             found = f"{last.errors} errors and {last.warnings} warnings"
             message = f"The {last.extent} run of {last.started_at:%Y-%m-%d %H:%M:%S} ended as {last.outcome}: {found}."
             yield AlarmCondition(AlarmKind.RECONCILE_NOT_CLEAN, message, last.extent)
-    for clock in work.clocks():
-        if clock.is_off:
-            yield AlarmCondition(AlarmKind.CLOCK_OFF, f"{clock} of the database's.", clock.process)
+    for clock in report.clocks_off:
+        yield AlarmCondition(AlarmKind.CLOCK_OFF, f"{clock} of the database's.", clock.process)
     for person in lately_reset():
         message = f"{person.email} got a new password or lost the second factors, and has no say for a day."
         yield AlarmCondition(AlarmKind.OPERATOR_RESET, message, person.email[:100])

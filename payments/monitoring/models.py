@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.environments import Environment
 from config.fields import UnitsField
 from payments.chains.protocol.payouts import Costs
-from payments.monitoring.states import ADVICE, AlarmKind
+from payments.monitoring.states import ADVICE, RUNBOOK, AlarmKind
 
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):
@@ -69,6 +69,12 @@ class Alarm(models.Model):
     @property
     def advice(self) -> str:
         return ADVICE.get(self.kind, "")  # a later version's worker raises others
+
+    @property
+    def runbook(self) -> str:
+        """Where the documentation says more; empty for what the advice says all of."""
+        section = RUNBOOK.get(self.kind, "")
+        return f"More in docs/operations.md, “{section}”." if section else ""
 
 
 class Pulse(models.Model):

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import structlog
-from django.db.models import Q
+from django.db.models import FloatField, Q, Value
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from config import ids
@@ -53,6 +54,8 @@ class LastRun:
     finished_at: datetime
     errors: int
     warnings: int
+    age: float
+    """Seconds since it ended, by the database's clock."""
 
     @property
     def duration(self) -> timedelta:
@@ -73,9 +76,9 @@ class _Silent:
     def check_finished(self, result: CheckResult) -> None: ...
 
 
-def last_run(extent: Extent) -> LastRun | None:
-    """None where there was none yet. Full runs by hand count as well, so that one clears what the last was about; one
-    that found another at work has looked at nothing, and does not."""
+def last_runs() -> dict[Extent, LastRun]:
+    """The last run of each extent, without those that there was none of yet. Full runs by hand count as well, so that
+    one clears what the last was about; one that found another at work has looked at nothing, and does not."""
     everything = Q(
         options__environments=list(Environment.values),
         options__network=None,
@@ -83,13 +86,17 @@ def last_run(extent: Extent) -> LastRun | None:
         options__atBlock=None,
         options__noChain=False,
     )
-    wanted = everything if extent == "full" else everything | Q(options__schedule="quick")
-    runs = ReconcileRun.objects.filter(wanted, finished_at__isnull=False).exclude(checks=[])
-    run = runs.order_by("-id").first()
-    if run is None or run.finished_at is None:
-        return None
-    outcome = ReconcileOutcome(run.outcome)
-    return LastRun(extent, outcome, run.started_at, run.finished_at, run.error_count, run.warning_count)
+    age = RawSQL("extract(epoch FROM clock_timestamp() - finished_at)", [], FloatField())
+    columns = ("extent", "id", "outcome", "finished_at", "error_count", "warning_count", "age")
+    ended = ReconcileRun.objects.filter(finished_at__isnull=False).exclude(checks=[]).annotate(age=age)
+    quick, full = (
+        ended.filter(wanted).annotate(extent=Value(extent)).order_by("-id").values_list(*columns)[:1]
+        for extent, wanted in (("quick", everything | Q(options__schedule="quick")), ("full", everything))
+    )
+    return {
+        extent: LastRun(extent, ReconcileOutcome(outcome), ids.created_at_of(key), finished_at, errors, warnings, age)
+        for extent, key, outcome, finished_at, errors, warnings, age in quick.union(full, all=True)
+    }
 
 
 def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> ReconcileRun | None:
@@ -105,9 +112,10 @@ def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> Reconci
     with named_lock("reconcile") as is_ours:
         if not is_ours:
             return None
-        if is_full_due(now, last_run("full"), began_at):
+        last = last_runs()
+        if is_full_due(now, last.get("full"), began_at):
             return _run("full", Scope())
-        if is_quick_due(now, last_run("quick")):
+        if is_quick_due(now, last.get("quick")):
             return _run("quick", Scope(since=now - QUICK_LOOKS_BACK))
         return None
 

@@ -157,3 +157,26 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "has compared this database with the chains. If nothing was restored, run it with --not-restored.",
     }
 )
+
+RUNBOOK: Mapping[str, str] = MappingProxyType(
+    {
+        AlarmKind.NETWORK_UNAVAILABLE: "When something fails",
+        AlarmKind.NETWORK_HALTED: "When something fails",
+        AlarmKind.PAYOUTS_STOPPED: "When something fails",
+        AlarmKind.COINS_MISSING: "When something fails",
+        AlarmKind.RECONCILE_NOT_CLEAN: "When something fails",
+        AlarmKind.WALLET_FROZEN: "Something was sent by hand",
+        AlarmKind.WALLET_DIFFERS: "Something was sent by hand",
+        AlarmKind.ROLE_CHANGED: "Replacing the owner of the factory",
+        AlarmKind.COLD_WALLET_MOVED: "Hot and cold wallet",
+        AlarmKind.REFILL_NEEDED: "Hot and cold wallet",
+        AlarmKind.GAS_TANK_LOW: "Gas balances, sweeps and dust",
+        AlarmKind.SWEEP_STUCK: "Gas balances, sweeps and dust",
+        AlarmKind.ADDRESS_PASSED_OVER: "Gas balances, sweeps and dust",
+        AlarmKind.DATABASE_RESTORED: "After a restore",
+        AlarmKind.WORK_BEHIND: "Health",
+        AlarmKind.CLOCK_OFF: "Health",
+        AlarmKind.OPERATOR_RESET: "Two operators or one",
+    }
+)
+"""The section of docs/operations.md about an alarm."""

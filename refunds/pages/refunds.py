@@ -27,6 +27,7 @@ from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.roles import Action, Permission
 from merchants.wording import exact
 from payments.models import Discrepancy, Payment
+from payments.monitoring.today.waiting import Kind
 from payments.suspense import refund_accounting
 from payments.suspense.destinations import family_of
 from payments.transfers.states import HoldReason, PayoutStatus
@@ -79,6 +80,12 @@ class RefundRow:
     @property
     def payment_reference(self) -> str:
         return short_id(self.refund.payment.public_id)
+
+
+def refunds_to_see() -> list[Kind]:
+    """Refunds of all merchants that wait for an address, for operators."""
+    waiting, shown = Refund.objects.filter(status=RefundStatus.REQUIRES_ACTION), RefundStatus.REQUIRES_ACTION.value
+    return [Kind("Refunds without an address", waiting, coin="cryptocurrency", shown={"status__exact": shown})]
 
 
 def held_refunds(merchant: Merchant, environment: str) -> QuerySet[Refund]:

@@ -19,6 +19,7 @@ from merchants.preferences import Notice
 from payments.chains import registry
 from payments.dashboard.decisions.rows import RecordRow, Waiting
 from payments.dashboard.overview.figures import Coming
+from payments.monitoring.today.waiting import Kind
 from settlements.models import Settlement
 from settlements.states import BLOCKING, SettlementProblem, SettlementStatus
 from settlements.wording import what_next
@@ -29,11 +30,27 @@ MAIL_AFTER: Final = timedelta(minutes=15)
 """Members get a mail about a settlement that waits for so long: most of what keeps one back is over sooner."""
 
 
+_HELD = Q(status=SettlementStatus.PENDING) & ~Q(failure_code="")
+_BLOCKED = Q(status=SettlementStatus.FAILED, failure_code__in=BLOCKING, may_retry=False)
+
+
 def settlements_waiting(merchant: Merchant, environment: str) -> Waiting:
     """Settlements that are held, and failed ones whose wallet is paid nothing until the merchant decides."""
-    held = Q(status=SettlementStatus.PENDING) & ~Q(failure_code="")
-    blocked = Q(status=SettlementStatus.FAILED, failure_code__in=BLOCKING, may_retry=False)
-    return Waiting(Settlement.objects.of(merchant, environment).filter(held | blocked), _row)
+    return Waiting(Settlement.objects.of(merchant, environment).filter(_HELD | _BLOCKED), _row)
+
+
+def settlements_to_see() -> list[Kind]:
+    """The same of all merchants, for operators."""
+    pending, failed = ({"status__exact": each.value} for each in (SettlementStatus.PENDING, SettlementStatus.FAILED))
+    return [
+        Kind("Settlements held", Settlement.objects.filter(_HELD), coin="currency", shown=pending),
+        Kind(
+            "Settlements whose merchant has to decide",
+            Settlement.objects.filter(_BLOCKED),
+            coin="currency",
+            shown=failed,
+        ),
+    ]
 
 
 def waiting_news(since: datetime, until: datetime) -> Mapping[About, list[News]]:

@@ -67,7 +67,7 @@ class TestStart:
         assert "The hot wallet holds 1 POL; it should hold 2 POL." in start
         assert start.index("The gas balance runs low") < start.index("Deposits")
         there_is()
-        assert "Nothing is wrong with the networks." in page(operator(), "index")
+        assert "No alarm is open." in page(operator(), "index")
 
     def test_production_comes_first_and_what_nobody_looks_after(self) -> None:
         there_is(LOW, environment=SANDBOX)

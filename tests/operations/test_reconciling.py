@@ -16,7 +16,7 @@ from config.database.advisory_locks import LockClass
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from payments.monitoring import reconciling
 from payments.monitoring.models import Alarm
-from payments.monitoring.reconciling import EXTENTS, LastRun, is_full_due, is_quick_due, last_run, reconcile_due
+from payments.monitoring.reconciling import EXTENTS, LastRun, is_full_due, is_quick_due, last_runs, reconcile_due
 from payments.monitoring.tasks import raise_alarms
 from tests.advisory_locks import beside_another
 from tests.payments.scenes import STELLAR, confirm, make_payment, pay
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def ended(began: datetime, took: timedelta = timedelta(seconds=1)) -> LastRun:
-    return LastRun("quick", ReconcileOutcome.CLEAN, began, began + took, 0, 0)
+    return LastRun("quick", ReconcileOutcome.CLEAN, began, began + took, 0, 0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ class TestRuns:
 
     def test_a_full_run_by_hand_counts_and_a_part_of_one_does_not(self) -> None:
         call_command("reconcile", "--env", "sandbox", stdout=StringIO())
-        assert last_run("full") is None
+        assert last_runs().get("full") is None
         call_command("reconcile", stdout=StringIO())
         for extent in EXTENTS:
-            found = last_run(extent)
+            found = last_runs().get(extent)
             assert found is not None
             assert found.is_clean
 
@@ -95,7 +95,7 @@ class TestRuns:
         assert clean is not None
         later = timezone.now() + 6 * MINUTE
         ReconcileRun.objects.create(options={"schedule": "quick"}, outcome="unfinished", finished_at=later)
-        found = last_run("quick")
+        found = last_runs().get("quick")
         assert found is not None
         assert found.is_clean
 
