@@ -160,11 +160,11 @@ ADVICE: Mapping[str, str] = MappingProxyType(
 
 RUNBOOK: Mapping[str, str] = MappingProxyType(
     {
-        AlarmKind.NETWORK_UNAVAILABLE: "When something fails",
-        AlarmKind.NETWORK_HALTED: "When something fails",
-        AlarmKind.PAYOUTS_STOPPED: "When something fails",
-        AlarmKind.COINS_MISSING: "When something fails",
-        AlarmKind.RECONCILE_NOT_CLEAN: "When something fails",
+        AlarmKind.NETWORK_UNAVAILABLE: "Payments are not seen, or refused",
+        AlarmKind.NETWORK_HALTED: "Payments are not seen, or refused",
+        AlarmKind.PAYOUTS_STOPPED: "Payouts stand still",
+        AlarmKind.COINS_MISSING: "Payouts stand still",
+        AlarmKind.RECONCILE_NOT_CLEAN: "Payouts stand still",
         AlarmKind.WALLET_FROZEN: "Something was sent by hand",
         AlarmKind.WALLET_DIFFERS: "Something was sent by hand",
         AlarmKind.ROLE_CHANGED: "Replacing the owner of the factory",
