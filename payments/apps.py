@@ -22,15 +22,7 @@ class PaymentsConfig(AppConfig):
     def import_models(self) -> None:
         """Import the tables of the folders too: Django itself looks for `payments.models` alone."""
         super().import_models()
-        for folder in (
-            "dashboard",
-            "dashboard.exports",
-            "dashboard.search",
-            "deposits",
-            "deposits.turnover",
-            "links",
-            "treasury",
-        ):
+        for folder in WITH_TABLES:
             import_module(f"payments.{folder}.models")
 
     def ready(self) -> None:

@@ -23,7 +23,7 @@ from config.embedded.postgres import EmbeddedPostgres, PostgresError
 from tests.forgetting import forget
 from tests.patience import wait_for_everything
 from tests.shuffled_rows import shuffle_rows
-from tests.template import TEMPLATE, start_server
+from tests.template import TEMPLATE, start_server, stop_left_over
 from tests.worlds import forget_committed
 
 FOLDER_PREFIX = "ballast-test-"
@@ -166,7 +166,7 @@ def remove_left_overs() -> None:
             continue
         with suppress(PostgresError, FileNotFoundError):  # another run clears the same folder away
             if folder.stat().st_uid == os.geteuid():
-                EmbeddedPostgres(folder).stop_left_over()
+                stop_left_over(EmbeddedPostgres(folder))
                 shutil.rmtree(folder, ignore_errors=True)
 
 

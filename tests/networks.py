@@ -58,3 +58,8 @@ def profile_of_test(network: str) -> NetworkProfile:
     found = NETWORKS[network].test
     assert found is not None
     return found
+
+
+def look_alike(network: str) -> str:
+    """A token that calls itself USDC and is none: no profile knows its contract."""
+    return simulated.token(network, "USDC", issuer="impostor")

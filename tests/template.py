@@ -80,3 +80,10 @@ def digest_of_what_makes_it() -> str:
 def copy_folder(source: Path, target: Path) -> None:
     """With owners and modes: under root the files belong to the account that the server runs as."""
     subprocess.run(["cp", "-a", source, target], check=True)
+
+
+def stop_left_over(server: EmbeddedPostgres) -> None:
+    """Stop the server of a process that died, if no other process uses it."""
+    if server.is_running():
+        server.start()
+        server.stop()

@@ -18,7 +18,6 @@ from config.api.refining import refine
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
 from config.pages.samples import cut_addresses, sandbox_addresses
 
-Refusals = tuple[type[DomainError], ...]
 Action = TypeVar("Action", bound=Callable[..., Any])
 
 Endpoint = tuple[str, str, str, Any]

@@ -45,12 +45,6 @@ def keep_to_one_session() -> None:
         connections["default"] = new_session()
 
 
-def close_session_of_thread() -> None:
-    session: BaseDatabaseWrapper | None = getattr(_here, "session", None)
-    if session is not None:
-        session.close()
-
-
 def require_own_session(session: BaseDatabaseWrapper) -> None:
     """Raises SessionShared when a pooler has dropped a setting of the session, which many clients may then share."""
     with session.cursor() as cursor:

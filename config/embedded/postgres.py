@@ -105,12 +105,6 @@ class EmbeddedPostgres:
     def is_running(self) -> bool:
         return self._postmaster() is not None
 
-    def stop_left_over(self) -> None:
-        """Stops the server of a process that died, if no other process uses it."""
-        if self.is_running():
-            self.start()
-            self.stop()
-
     def connect(self, database: str = DATABASE) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(host=str(self.socket_folder), user=SUPERUSER, dbname=database, autocommit=True)
 

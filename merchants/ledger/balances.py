@@ -33,13 +33,6 @@ def balance(account: AccountRef, *, environment: str) -> int:
     return account.rules.natural(int(signed or 0))
 
 
-def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> int:
-    """Balance of the account just before `instant`, by the postings made until then."""
-    keys = _accounts(account, environment).values_list("pk", flat=True)
-    [sums] = sums_before(keys, instant)
-    return account.rules.natural(sum(sums.values()))
-
-
 def merchant_balances(merchant: Merchant, environment: str, *, at: datetime | None = None) -> list[MerchantBalance]:
     """A merchant's money per network and asset, sorted; nothing for an asset never used.
 

@@ -23,13 +23,6 @@ from payments.deposits.recording import record_assessment, record_halted
 from payments.models import Payment
 
 
-def assess_payment(payment_id: uuid.UUID) -> Payment:
-    """Assess a payment by what is known now and book the difference. Doing it again changes nothing."""
-    with transaction.atomic():
-        payment = Payment.objects.select_for_update().get(pk=payment_id)
-        return assess_locked(payment)
-
-
 def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
     """Assess every payment that is due for it, one database transaction each; returns how many.
 
@@ -79,7 +72,9 @@ def request_assessment(payment_ids: Iterable[uuid.UUID | None]) -> int:
 
 
 def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = (), *, ends_now: bool = False) -> Payment:
-    """As assess_payment, for a caller that holds the payment's lock. `decided` are postings of its own, made first.
+    """Assess a locked payment by what is known now and book the difference; doing it again changes nothing.
+
+    `decided` are postings of the caller's, made first.
     `ends_now` ends the window before its time, where too little has been received.
 
     On a halted network nothing is assessed: the payment stays due until a person has looked.

@@ -13,9 +13,10 @@ from payments.chains.protocol.chain import Chain
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.blocks import NATIVE
-from payments.chains.simulated.networks import address_from, is_evm, look_alike, own_accounts, simulated_profile
+from payments.chains.simulated.networks import address_from, is_evm, own_accounts, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 from tests.chains.harness import Outcome
+from tests.networks import look_alike
 
 EVM_PROBLEMS = ("destination_refused",)
 """What an account can refuse for where it needs no setting up to hold a token."""

@@ -17,10 +17,10 @@ from payments.chains.networks import NETWORKS
 from payments.chains.protocol.chain import Chain
 from payments.chains.providers.servers import owner_of
 from payments.chains.settings_parser import TESTNET
-from payments.chains.simulated.networks import look_alike, mint, simulated_profile
+from payments.chains.simulated.networks import mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 from tests.evm.network import devnet
-from tests.networks import profile_of_test, with_set
+from tests.networks import look_alike, profile_of_test, with_set
 
 ISSUER = "GATISXX6BZ6NC7IKQBY37CJD4SOZL3CYZJWXEDG6JVIY4WBS6KXJHN6Q"
 SANDBOX, PRODUCTION = Environment.SANDBOX, Environment.PRODUCTION

@@ -13,10 +13,10 @@ from django.test import override_settings
 from pytest_django.fixtures import Settings
 
 from payments.chains.evm import factory
-from payments.chains.evm.keys.signing import write_keystore
 from payments.chains.protocol.chain import sweeps_of
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.harness import NodeHarness, profile_of
+from tests.evm.keystores import write_keystore
 from tests.evm.network import devnet
 from tests.networks import put_profile, with_set
 

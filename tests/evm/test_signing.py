@@ -19,8 +19,8 @@ from payments.chains.evm.keys.signing import (
     Transaction,
     signer_from_key,
     signer_from_keystore,
-    write_keystore,
 )
+from tests.evm.keystores import write_keystore
 from tests.evm.node import TestNode
 
 KEY = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import connection, connections
 
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
-from tests.template import lay_migrated
+from tests.template import lay_migrated, stop_left_over
 
 
 class Servers:
@@ -65,7 +65,7 @@ class Servers:
         server = EmbeddedPostgres(self.folder / name, durable=False)
 
         def end() -> None:
-            server.stop_left_over()
+            stop_left_over(server)
             if server.home != server.link:
                 shutil.rmtree(server.home, ignore_errors=True)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import uuid
+from datetime import datetime
 
 from django.db import transaction
 
 from config.environments import Environment
-from merchants.ledger.models import Posting
+from merchants.ledger.day_sums import sums_before
+from merchants.ledger.models import Account, Posting
 from merchants.ledger.posting import AccountRef, Line, post
 
 SANDBOX = Environment.SANDBOX
@@ -45,3 +47,12 @@ def move(
             reference=reference or f"test:{next(_numbers)}",
             lines=[Line(debit, amount), Line(credit, -amount)],
         )
+
+
+def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> int:
+    """Natural balance of an account just before an instant, by the stored sums of days and the entries since."""
+    own = Account.objects.filter(
+        environment=environment, network=account.network, asset=account.asset, kind=account.kind, owner=account.owner
+    )
+    [sums] = sums_before(own.values_list("pk", flat=True), instant)
+    return account.rules.natural(sum(sums.values()))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from config import ids
-from merchants.ledger.balances import MerchantBalance, balance, balance_at, merchant_balances
+from merchants.ledger.balances import MerchantBalance, balance, merchant_balances
 from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant
 from tests.ledger.books import (
@@ -15,6 +15,7 @@ from tests.ledger.books import (
     PRODUCTION,
     SANDBOX,
     available_account,
+    balance_at,
     move,
     payment_account,
     receivable_account,

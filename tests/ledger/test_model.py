@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from merchants.ledger.balances import balance, balance_at
+from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import (
@@ -24,7 +24,7 @@ from merchants.ledger.posting import (
     post_drafts,
     receivable_beside,
 )
-from tests.ledger.books import PRODUCTION, SANDBOX
+from tests.ledger.books import PRODUCTION, SANDBOX, balance_at
 
 OWNERS = ("one", "two")
 ACCOUNTS = [

@@ -200,7 +200,8 @@ def now(payment: Payment) -> Payment:
 
 
 def assess(payment: Payment) -> Payment:
-    return crediting.assess_payment(payment.pk)
+    with transaction.atomic():
+        return crediting.assess_locked(Payment.objects.select_for_update().get(pk=payment.pk))
 
 
 def spend(payment: Payment, amount: str) -> None:

@@ -9,11 +9,12 @@ from payments.chains.errors import NetworkUnavailable
 from payments.chains.simulated import control
 from payments.chains.simulated.blocks import NATIVE
 from payments.chains.simulated.models import SimulatedTransaction
-from payments.chains.simulated.networks import address_named, look_alike
+from payments.chains.simulated.networks import address_named
 from payments.claims.claims import MOST_TRANSFERS_SHOWN, explain_claim
 from payments.deposits.models import ReadingRequest
 from payments.services import cancel_payment
 from payments.suspense.acceptance import accept_discrepancy
+from tests.networks import look_alike
 from tests.payments.claiming import UNKNOWN, claim, message, said
 from tests.payments.scenes import (
     ETHEREUM,

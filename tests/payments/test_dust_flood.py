@@ -36,6 +36,7 @@ from tests.payments.scenes import (
     read,
     units,
 )
+from tests.payments.scenes import assess as assess_payment
 from webhooks.models import Event
 
 pytestmark = pytest.mark.slow
@@ -87,7 +88,7 @@ def queries_of(count: int) -> tuple[int, int]:
     ) as reading:
         read(ETHEREUM)
     with CaptureQueriesContext(connection) as assessing:
-        crediting.assess_payment(payment.pk)
+        assess_payment(payment)
     assert (now(payment).received, now(payment).deposit_count) == (count, count)
     return len(reading), len(assessing)
 
@@ -175,7 +176,7 @@ def test_dust_in_every_block_is_told_now_and_then_and_what_matters_at_once(monke
     assert flooded.assess_at > timezone.now()
 
     monkeypatch.setattr(recording, "DEFERRED_FOR", timedelta())
-    crediting.assess_payment(payment.pk)
+    assess_payment(payment)
     told = Event.objects.about(payment.pk).order_by("-id")[0]
     assert (told.type, told.payload["amountReceived"]) == ("payment.underpaid", f"0.{flooded.received:06}")
     assert (now(payment).untold, now(payment).assess_at) == ([], None)

@@ -20,13 +20,13 @@ from merchants.models import Merchant
 from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.chains.simulated.networks import look_alike
 from payments.deposits.assessment import crumb_limit
 from payments.models import Discrepancy, Payment
 from payments.services import PaymentNotClosable, cancel_payment, close_payment
 from payments.states import DiscrepancyStatus
 from payments.suspense.acceptance import accept_discrepancy
 from tests.factories import make_merchant
+from tests.networks import look_alike
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     COINS,

@@ -35,6 +35,7 @@ from tests.payments.scenes import (
     SANDBOX,
     STELLAR,
     assert_all_is_well,
+    assess,
     books,
     discrepancy,
     findings,
@@ -353,7 +354,7 @@ def assess_the_same(payments: list[Payment]) -> list[Exception]:
         errors: list[Exception] = []
         for payment in payments:
             try:
-                crediting.assess_payment(payment.pk)
+                assess(payment)
             except Exception as error:
                 errors.append(error)
         return errors

@@ -16,7 +16,7 @@ from pytest_django.fixtures import Settings
 
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import CreditRule
-from payments.deposits import confirmation_policy, crediting
+from payments.deposits import confirmation_policy
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Payment
@@ -171,7 +171,7 @@ def test_two_workers_at_once_credit_no_more_than_that(
 
     def assess(payment: Payment) -> None:
         try:
-            crediting.assess_payment(payment.pk)
+            assess(payment)
         finally:
             connection.close()
 

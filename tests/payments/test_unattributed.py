@@ -6,9 +6,9 @@ import pytest
 
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.chains.simulated.networks import look_alike
 from payments.deposits import unattributed
 from payments.models import Deposit, Discrepancy
+from tests.networks import look_alike
 from tests.payments.scenes import (
     ETHEREUM,
     NETWORKS,

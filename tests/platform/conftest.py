@@ -12,7 +12,7 @@ import pytest
 from config.embedded.postgres import EmbeddedPostgres
 from tests.platform.runs import Run
 from tests.ports import free_port
-from tests.template import lay_migrated
+from tests.template import lay_migrated, stop_left_over
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def var() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ballast-run-"))
     folder.chmod(0o755)
     yield folder
-    EmbeddedPostgres(folder).stop_left_over()
+    stop_left_over(EmbeddedPostgres(folder))
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from config.embedded.postgres import EmbeddedPostgres, PostgresError, home_of, socket_folder_of
 from tests.patience import until
+from tests.template import stop_left_over
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,7 @@ def new_folder() -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     server = EmbeddedPostgres(folder)
-    server.stop_left_over()
+    stop_left_over(server)
     if server.home != server.link:
         shutil.rmtree(server.home, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
@@ -55,7 +56,7 @@ def shared() -> Iterator[Path]:
 def used(shared: Path) -> Iterator[Path]:
     """A folder that has been used before, with its server stopped: initdb is most of what a first start costs."""
     yield shared
-    EmbeddedPostgres(shared).stop_left_over()
+    stop_left_over(EmbeddedPostgres(shared))
 
 
 def value(server: EmbeddedPostgres, query: str) -> object:

@@ -254,7 +254,8 @@ def behind(pooler: Pooler, settings: Settings) -> Iterator[BaseDatabaseWrapper]:
     try:
         yield connections["default"]
     finally:
-        sessions.close_session_of_thread()
+        if (session := getattr(sessions._here, "session", None)) is not None:
+            session.close()
         sessions._here.__dict__.clear()
         connections["default"].close()
         connections["default"] = default

@@ -49,11 +49,6 @@ def token(network: str, code: str, *, issuer: str = "issuer") -> str:
     return f"{code}:{address_named(network, f'{network} {issuer}')}"
 
 
-def look_alike(network: str) -> str:
-    """A token that calls itself USDC and is none: no profile knows its contract."""
-    return token(network, "USDC", issuer="impostor")
-
-
 def mint(network: str) -> str:
     """The sender of money that did not exist before: nothing else adds to the supply."""
     return evm_addresses.ZERO_ADDRESS if is_evm(network) else address_named(network, f"{network} issuer")

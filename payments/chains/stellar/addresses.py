@@ -101,27 +101,10 @@ def memo_of(sequence: int, key: bytes = b"") -> int:
     return FIRST_MEMO + place
 
 
-def sequence_of(memo: int, key: bytes = b"") -> int:
-    """The number of the payment that has this memo id: the inverse of `memo_of`."""
-    if not FIRST_MEMO <= memo <= LAST_MEMO:
-        raise ValueError("no payment has such a memo id")
-    place = _unpermute(memo - FIRST_MEMO, key)
-    while place >= _MEMO_COUNT:
-        place = _unpermute(place, key)
-    return place
-
-
 def _permute(number: int, key: bytes) -> int:
     left, right = number >> _HALF_BITS, number & _HALF_MASK
     for position in _ROUNDS:
         left, right = right, left ^ _scramble(position, right, key)
-    return left << _HALF_BITS | right
-
-
-def _unpermute(number: int, key: bytes) -> int:
-    left, right = number >> _HALF_BITS, number & _HALF_MASK
-    for position in reversed(_ROUNDS):
-        left, right = right ^ _scramble(position, left, key), left
     return left << _HALF_BITS | right
 
 

@@ -28,9 +28,9 @@ from config.installation.database_roles import WORKER as WORKER_USER
 from config.process import roles
 from merchants.ledger.balances import balance
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.keys.signing import write_keystore
 from payments.chains.networks import NETWORKS
 from payments.transfers.postings import hot_account
+from tests.evm.keystores import write_keystore
 from tests.evm.mainnet import Mainnet
 from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode

@@ -154,14 +154,3 @@ def signer_from_keystore(path: Path, password: str) -> KeySigner:
     except Exception:
         raise KeyRefused(f"the keystore {path} does not open with this password") from None
     return KeySigner(key)
-
-
-def write_keystore(path: Path, key: bytes, password: str) -> str:
-    """Encrypt a key into a file only its owner may read; its address. FileExistsError where there is one already."""
-    from payments.chains.evm.keys.accounts import Account
-
-    stored = Account.encrypt(key, password)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600, exist_ok=False)
-    path.write_text(json.dumps(stored, indent=2) + "\n")
-    return KeySigner(key).address
