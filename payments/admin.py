@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, cast
 
+from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
@@ -20,6 +22,7 @@ from merchants.four_eyes.models import ProposalKind
 from merchants.models import User
 from payments.chains.networks import NETWORKS
 from payments.deposits.models import PayerReturn, ReadingRequest, ScanCursor
+from payments.deposits.watching import request_range
 from payments.links.models import PaymentLink
 from payments.models import (
     BalanceChange,
@@ -331,11 +334,50 @@ def _shown_native(network: str, units: int) -> str:
     return f"{from_units(units, native.decimals):f} {native.code}"
 
 
+class RangeForm(forms.ModelForm[ReadingRequest]):
+    first_height = forms.IntegerField(min_value=1, label="First block")
+    last_height = forms.IntegerField(min_value=1, label="Last block", help_text="A final one.")
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if not self.errors:
+            try:
+                with transaction.atomic():
+                    request_range(**_range_of(given))
+                    transaction.set_rollback(True)
+            except DomainError as error:
+                raise forms.ValidationError(error.message) from error
+        return given
+
+
+def _range_of(given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "environment": given["environment"],
+        "network": given["network"],
+        "first": given["first_height"],
+        "last": given["last_height"],
+    }
+
+
 @admin.register(ReadingRequest)
 class ReadingRequestAdmin(ReadOnly, admin.ModelAdmin[ReadingRequest]):
-    list_display = ("transaction_hash", "network", "environment", "asked_at", "due_at", "problem")
+    """Transactions and blocks that are read again; adding one requests a range of blocks."""
+
+    form = RangeForm
+    list_display = ("__str__", "environment", "asked_at", "due_at", "problem")
     list_filter = ("environment", "network")
     actions = ("read_again",)
+    add_label = "Read blocks again"
+
+    def get_fields(self, request: HttpRequest, obj: ReadingRequest | None = None) -> tuple[str, ...]:
+        fields = ("environment", "network", "first_height", "last_height")
+        return fields if obj is None else (*fields, "transaction_hash", "asked_at", "due_at", "problem", "content")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_read_again_permission(request)
+
+    def save_model(self, request: HttpRequest, obj: ReadingRequest, form: Any, change: bool) -> None:
+        obj.pk = request_range(**_range_of(form.cleaned_data)).pk
 
     @admin.action(description="Read again", permissions=["read_again"])
     def read_again(self, request: HttpRequest, chosen: QuerySet[ReadingRequest]) -> None:

@@ -18,7 +18,7 @@ from config.errors import DomainError, InvalidParameter
 from config.money import Asset
 from merchants.counting import status_changed
 from merchants.ledger.posting import InsufficientFunds, PostingDraft, lock_accounts, post_draft, receivable_beside
-from merchants.ledger.stops import may_leave
+from merchants.ledger.stops import may_leave, stopped_merchants
 from merchants.models import Member, Merchant, MerchantSettings
 from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry
@@ -405,6 +405,8 @@ def _require_payouts(settlement: Settlement, asset: Asset) -> None:
     """Raises when payouts are stopped, because coins would be converted and then wait."""
     if not may_leave(settlement.environment, settlement.network, {asset.code}):
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, f"Payouts are stopped on {settlement.network}.")
+    if settlement.merchant_id in stopped_merchants(settlement.environment):
+        raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, "Payouts of this merchant are stopped.")
 
 
 def _check_recipient(settlement: Settlement, asset: Asset) -> None:

@@ -14,7 +14,7 @@ from merchants.models import User
 
 class ProposalKind(models.TextChoices):
     POLICY = "policy", "Limits of payouts"
-    BREAKER = "breaker", "Stop of a network or a coin"
+    BREAKER = "breaker", "Stop of a network, a coin or a merchant"
     SWITCH = "switch", "Stop of an environment"
     OPERATOR = "operator", "Rights of an operator"
     DEBT = "debt", "End of a merchant's debt"

@@ -20,7 +20,7 @@ from config.admin.base import ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops
-from merchants.ledger.models import Account, Entry, ExplainedFinding, Posting, ReconcileRun, Stop
+from merchants.ledger.models import Account, Entry, ExplainedFinding, Posting, ReconcileRun, Stop, StopKind
 from merchants.models import User
 
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
@@ -302,14 +302,27 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
 
 
 class StopForm(forms.ModelForm[Stop]):
+    is_halt = forms.BooleanField(
+        required=False,
+        label="Reading as well",
+        help_text="Halts the network: nothing is read, credited or paid there, and no payment is made on it.",
+    )
+
     def clean(self) -> dict[str, Any]:
         if not self.errors:
-            given = self.cleaned_data
             try:
-                stops.require_known(**{name: given[name] for name in ("environment", "network", "asset")})
+                stops.require_known(**_place(self.cleaned_data), kind=_kind(self.cleaned_data))
             except DomainError as error:
                 raise forms.ValidationError(error.message) from error
         return self.cleaned_data
+
+
+def _place(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in ("environment", "network", "asset", "address", "merchant")}
+
+
+def _kind(given: dict[str, Any]) -> StopKind | None:
+    return StopKind.HALT if given["is_halt"] else None
 
 
 @admin.register(Stop)
@@ -323,10 +336,12 @@ class StopAdmin(LedgerAdmin):
     actions = ("lift",)
     change_list_template = "admin/stops.html"
     add_label = "Stop payouts"
+    autocomplete_fields = ("merchant",)
+    list_select_related = ("merchant",)
 
     def get_fields(self, request: HttpRequest, obj: Stop | None = None) -> tuple[str, ...]:
-        fields = ("environment", "network", "asset", "reason")
-        return fields if obj is None else (*fields, "kind", "since", "how", "lifted_at", "lifted_by")
+        fields = ("environment", "network", "asset", "address", "merchant", "reason")
+        return (*fields, "is_halt") if obj is None else (*fields, "kind", "since", "how", "lifted_at", "lifted_by")
 
     @admin.display(description="Who lifts it, and how")
     def how(self, row: Stop) -> str:
@@ -337,9 +352,9 @@ class StopAdmin(LedgerAdmin):
         return super().changelist_view(request, {"elsewhere": list(stops.elsewhere()), **(extra_context or {})})
 
     def save_model(self, request: HttpRequest, obj: Stop, form: Any, change: bool) -> None:
-        place = {"environment": obj.environment, "network": obj.network, "asset": obj.asset}
-        stops.stop(**place, reason=f"{obj.reason} ({request.user})")
-        obj.pk = Stop.objects.standing().filter(**place).earliest("pk").pk
+        place = _place(form.cleaned_data)
+        stops.stop(_kind(form.cleaned_data), **place, reason=f"{obj.reason} ({request.user})")
+        obj.pk = Stop.objects.standing().filter(**place).latest("pk").pk
 
     @admin.action(description="Lift: waiting payouts are sent", permissions=["lift"])
     @confirms(

@@ -19,6 +19,7 @@ from config.environments import Environment
 from config.fields import UnitsField
 from merchants.ledger.chart import AccountKind, Rules
 from merchants.ledger.kinds import allows_balance, allows_owner
+from merchants.models import Merchant
 
 
 def kinds_of_accounts() -> list[tuple[str, str]]:
@@ -125,6 +126,7 @@ class StopKind(models.TextChoices):
     BREAKER = "breaker", "Payouts of a network or a coin"
     HALT = "halt", "Reading, crediting and payouts of a network"
     WALLET = "wallet", "Signing for a wallet"
+    MERCHANT = "merchant", "Payouts of a merchant"
 
 
 class StopQuerySet(models.QuerySet["Stop"]):
@@ -144,13 +146,15 @@ class StopQuerySet(models.QuerySet["Stop"]):
         return self.filter(environment=environment, network=network)
 
     def concerning(self, environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> Self:
-        """Stops of a network, of the whole environment, of these coins on it, and of the wallet with this address."""
-        here = self.filter(environment=environment, network__in=["", network])
+        """Stops of a network, of the whole environment, of these coins on it, and of the wallet with this address; none
+        of a single merchant."""
+        here = self.filter(environment=environment, network__in=["", network], merchant=None)
         return here.filter(asset__in=["", *coins], address__in=["", address])
 
 
 class Stop(models.Model):
-    """Payouts of an environment, a network or a coin are stopped until a person lifts it. Deposits are still recorded.
+    """Payouts of an environment, a network, a coin or a merchant are stopped until a person lifts it. Deposits are
+    still recorded.
 
     That of a coin stops its sweeps and new payments in it as well, a halt of a network its deposits and new payments.
     A wallet that is stopped is frozen: nothing is signed for it, and what is signed is followed to its end.
@@ -165,6 +169,14 @@ class Stop(models.Model):
     address = models.CharField(
         max_length=80, blank=True, default="", db_default="", help_text="Empty: every wallet of the network."
     )
+    merchant = models.ForeignKey(
+        Merchant,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Only the payouts of this merchant: settlements, refunds and returns. Empty: everybody's.",
+    )
     reason = models.TextField()
     since = models.DateTimeField(default=timezone.now, db_column="opened_at")
     lifted_at = models.DateTimeField(null=True, blank=True, db_column="closed_at")
@@ -178,7 +190,12 @@ class Stop(models.Model):
             models.UniqueConstraint(
                 fields=["environment", "network", "asset", "address", "kind"],
                 name="stop_stands_once",
-                condition=Q(lifted_at__isnull=True),
+                condition=Q(lifted_at__isnull=True, merchant__isnull=True),
+            ),
+            models.UniqueConstraint(
+                fields=["environment", "merchant"],
+                name="stop_of_a_merchant_stands_once",
+                condition=Q(lifted_at__isnull=True, merchant__isnull=False),
             ),
         ]
 
@@ -187,7 +204,9 @@ class Stop(models.Model):
 
     @property
     def what(self) -> str:
-        """`all payouts`, `polygon`, `USDC on polygon`, `reading of polygon` or `wallet polygon 0x…`."""
+        """`all payouts`, `payouts of Shop`, `polygon`, `USDC on polygon`, `reading of polygon`, `wallet polygon 0x`."""
+        if self.merchant is not None:
+            return f"payouts of {self.merchant}"
         where = self.network or "all payouts"
         if self.kind == StopKind.HALT:
             return f"reading of {where}"

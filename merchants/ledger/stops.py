@@ -3,6 +3,7 @@ sent."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,12 +20,15 @@ from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import NotPermitted, propose, register
 from merchants.ledger.models import Stop, StopKind
-from merchants.models import User
+from merchants.models import Merchant, User
 
 logger = structlog.get_logger(__name__)
 
 networks_of: Hook[[str], Collection[str]] = Hook("networks_of")
 """The networks in use in an environment."""
+
+wallets_of: Hook[[str, str], Collection[str]] = Hook("wallets_of")
+"""Addresses of the hot wallets of a network of an environment."""
 
 lock_signing: Hook[[str], object] = Hook("lock_signing")
 """Waits until nothing of the environment is being signed, and keeps that so until the database transaction ends."""
@@ -87,14 +91,34 @@ def stopped_coins(environment: str, network: str) -> set[str]:
     return set(here.values_list("asset", flat=True))
 
 
-def require_known(*, environment: str, network: str, asset: str) -> None:
+def stopped_merchants(environment: str) -> set[uuid.UUID]:
+    """Keys of the merchants whose payouts are stopped by a stop of their own."""
+    here = Stop.objects.standing().filter(environment=environment, kind=StopKind.MERCHANT)
+    return set(here.values_list("merchant", flat=True))
+
+
+def require_known(
+    *,
+    environment: str,
+    network: str,
+    asset: str,
+    address: str = "",
+    merchant: Merchant | None = None,
+    kind: StopKind | None = None,
+) -> None:
     """InvalidParameter of a place where a stop would stop nothing."""
+    if merchant is not None and (network or asset or address):
+        raise InvalidParameter("A merchant's payouts are stopped on all networks, in all coins.", param="merchant")
+    if kind == StopKind.HALT and (not network or asset or address or merchant):
+        raise InvalidParameter("Name the network, and nothing else, whose reading is stopped.", param="network")
     if network and network not in (known := networks_of(environment)):
         raise InvalidParameter(
             f"{network} is not in use in {environment}; in use are {', '.join(known)}.", param="network"
         )
     if asset and not network:
         raise InvalidParameter("Say on which network the coin is stopped.", param="network")
+    if address and (asset or address not in wallets_of(environment, network)):
+        raise InvalidParameter(f"{address} is no wallet of {network or 'a network'} in {environment}.", param="address")
 
 
 def stop(
@@ -106,12 +130,20 @@ def stop(
     network: str = "",
     asset: str = "",
     address: str = "",
+    merchant: Merchant | None = None,
 ) -> bool:
-    """Stop payouts of an environment, a network, or a coin or wallet there; False when they were stopped already, also
-    by the network's halt, and the first reason stays. What is just being signed is waited for: afterwards nothing is.
+    """Stop payouts of an environment, a network, a merchant, or a coin or wallet there; False when they were stopped
+    already, also by the network's halt, and the first reason stays. What is just being signed is waited for: afterwards
+    nothing is.
     """
-    kind = kind or (StopKind.BREAKER if network else StopKind.SWITCH)
-    place = {"environment": environment, "network": network, "asset": asset, "address": address}
+    kind = kind or kind_of(network=network, address=address, merchant=merchant)
+    place = {
+        "environment": environment,
+        "network": network,
+        "asset": asset,
+        "address": address,
+        "merchant": merchant,
+    }
     with transaction.atomic():
         lock_signing(environment)
         is_new = not Stop.objects.standing().filter(**place, kind__in=[kind, StopKind.HALT]).exists()
@@ -120,6 +152,15 @@ def stop(
     if is_new:
         logger.critical("payouts stopped", kind=str(kind), **place, reason=reason)
     return is_new
+
+
+def kind_of(*, network: str, address: str, merchant: Merchant | None, **_: object) -> StopKind:
+    """The kind of a stop of this place, unless it is a halt."""
+    if merchant is not None:
+        return StopKind.MERCHANT
+    if address:
+        return StopKind.WALLET
+    return StopKind.BREAKER if network else StopKind.SWITCH
 
 
 def lift_stop(found: Stop, *, by: str) -> bool:
@@ -182,6 +223,12 @@ def elsewhere() -> Iterator[Listed]:
         yield from source()
 
 
+register_way(
+    StopKind.MERCHANT,
+    ProposalKind.BREAKER,
+    first="See that nothing leaves to them that should not.",
+    permission="ledger.change_stop",
+)
 register_way(
     StopKind.BREAKER,
     ProposalKind.BREAKER,

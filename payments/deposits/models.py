@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -22,14 +22,19 @@ from payments.transfers.states import MemoType
 
 
 class ReadingRequest(models.Model):
-    """A rescan of an on-chain transaction by the watcher; the row is deleted once it is done.
+    """A rescan of an on-chain transaction, or of a range of blocks, by the watcher; the row is deleted once it is done.
 
-    A claim or an audit found money of ours in it that no later scan reads, or a scan could not read it and went on.
+    A claim or an audit found money of ours in a transaction that no later scan reads, or a scan could not read it and
+    went on. An operator requests a range, one at a time on each network.
     """
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
-    transaction_hash = models.CharField(max_length=80)
+    transaction_hash = models.CharField(max_length=80, blank=True, help_text="Empty: a range of blocks.")
+    first_height = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="The first block of a range that is not read yet."
+    )
+    last_height = models.PositiveBigIntegerField(null=True, blank=True, help_text="The last block of a range.")
     asked_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(
         default=timezone.now, db_default=Now(), help_text="When it is read next; later each time it cannot be."
@@ -40,10 +45,15 @@ class ReadingRequest(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["environment", "network", "transaction_hash"], name="reading_asked_once"),
+            models.CheckConstraint(
+                condition=Q(transaction_hash="", first_height__lte=F("last_height"))
+                | (~Q(transaction_hash="") & Q(first_height__isnull=True, last_height__isnull=True)),
+                name="reading_of_one_or_of_a_range",
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.network}:{self.transaction_hash}"
+        return f"{self.network}:{self.transaction_hash or f'{self.first_height:,} to {self.last_height:,}'}"
 
     @staticmethod
     def store(environment: str, readings: Iterable[tuple[str, str]]) -> None:

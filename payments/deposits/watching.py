@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from config.database.database_time import CLOCKS_APART, database_now, has_come
 from config.database.leases import lease_one
+from config.errors import InvalidParameter
 from config.periodic import task_runs
 from merchants.ledger.models import Stop
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
@@ -67,6 +68,7 @@ def _read(cursor: ScanCursor) -> bool:
         if not _record_scan(cursor, scan, addresses):
             return False
         _rescan(cursor, scan, addresses)
+        _rescan_range(cursor, addresses)
         return not scan.caught_up
     except (NotSetUp, ImproperlyConfigured) as error:
         _record_failure(cursor, str(error), fault=str(error))
@@ -161,7 +163,7 @@ def _rescan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None
     """Rescan requested on-chain transactions, where no scan reads their blocks again."""
     now = database_now()
     requests = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network, due_at__lte=now)
-    for request in requests.order_by("due_at")[:RESCANS_AT_ONCE]:
+    for request in requests.exclude(transaction_hash="").order_by("due_at")[:RESCANS_AT_ONCE]:
         try:
             found = chain(cursor.environment, cursor.network).reading.find_transfers(request.transaction_hash)
         except RecordUnreadable as error:
@@ -182,6 +184,62 @@ def _rescan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None
             if current is not None and _record_transfers(current, no_blocks, addresses):
                 request.delete()
         logger.warning("transaction read again", environment=cursor.environment, transaction=str(request))
+
+
+class _EveryAddress:
+    """The watch list of a range: all addresses that were ever given out, also those that nothing is expected at."""
+
+    def __init__(self, addresses: PaymentAddresses) -> None:
+        self.matching = addresses.matching
+
+    def addresses(self, at_most: int) -> None:
+        return None
+
+
+def request_range(environment: str, network: str, first: int, last: int) -> ReadingRequest:
+    """Request that the watcher reads these final blocks again, for deposits that are not recorded.
+
+    InvalidParameter for a range that is empty or not final, and while another range of the network is being read.
+    """
+    cursor = ScanCursor.objects.filter(environment=environment, network=network).first()
+    newest = cursor.finalized_height if cursor else 0
+    if not 1 <= first <= last:
+        raise InvalidParameter("A range begins at block 1 or later, and ends where it begins or later.", param="first")
+    if last > newest:
+        raise InvalidParameter(f"The newest final block of {network} that was read is {newest:,}.", param="last")
+    place = {"environment": environment, "network": network, "transaction_hash": ""}
+    found, is_new = ReadingRequest.objects.get_or_create(**place, defaults={"first_height": first, "last_height": last})
+    if not is_new:
+        raise InvalidParameter(f"Blocks {found} are being read: wait until that is done.", param="network")
+    return found
+
+
+def _rescan_range(cursor: ScanCursor, addresses: PaymentAddresses) -> None:
+    """Rescan the next blocks of a requested range. What is not recorded is added; nothing that is recorded goes."""
+    here = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network, transaction_hash="")
+    wanted = here.filter(due_at__lte=database_now()).first()
+    if wanted is None or wanted.first_height is None or wanted.last_height is None:
+        return
+    reading = chain(cursor.environment, cursor.network).reading
+    try:
+        scan = reading.scan(reading.cursor_at(wanted.first_height - 1), _EveryAddress(addresses))
+    except ChainUnavailable as error:
+        logger.warning("blocks not read again", blocks=str(wanted), error=str(error))
+        here.update(due_at=database_now() + RETRY_AFTER, problem=str(error))
+        return
+    until = min(scan.last_height, wanted.last_height)
+    watched = addresses.matching({transfer.recipient for transfer in scan.transfers})
+    ours = tuple(each for each in scan.transfers if each.recipient in watched and each.height <= until)
+    no_blocks = replace(scan, first_height=1, last_height=0, transfers=ours)  # nothing is missing from those
+    with transaction.atomic():
+        current = _lock(cursor.environment, cursor.network)
+        if current is None or not _record_transfers(current, no_blocks, addresses):
+            return
+        _set_aside(current, scan)
+        if until >= wanted.last_height:
+            wanted.delete()
+        elif until >= wanted.first_height:
+            here.update(first_height=until + 1, problem="")
 
 
 def record_arrivals(

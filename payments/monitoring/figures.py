@@ -14,7 +14,7 @@ from config.environments import Environment
 from config.money import Asset, from_units
 from config.pages.wording import coins_held
 from payments.chains import registry
-from payments.deposits.models import ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.monitoring.models import Alarm, NetworkSnapshot
 from payments.monitoring.states import PROVIDER_ALARMS
 from payments.transfers.models import Payout
@@ -137,6 +137,12 @@ class NetworkFigures:
     """Base units of the native coin at deposit addresses, where it counts for no payment."""
     decided_by_one: bool
     """True if the operator lets one provider decide about money alone."""
+
+    @property
+    def rescan(self) -> ReadingRequest | None:
+        """The range of blocks that is being read again. Reads a row."""
+        here = {"environment": self.snapshot.environment, "network": self.snapshot.network}
+        return ReadingRequest.objects.filter(**here, transaction_hash="").first()
 
     @property
     def head(self) -> str:

@@ -13,6 +13,8 @@ class TransfersConfig(AppConfig):
         from payments.chains import registry
         from payments.transfers.audit import adopt_unknown  # noqa: F401 - registers how a frozen wallet is thawed
         from payments.transfers.payouts import lock_policy
+        from payments.transfers.wallets import wallet_addresses
 
         stops.lock_signing.register(lock_policy)
         stops.networks_of.register(registry.networks)
+        stops.wallets_of.register(wallet_addresses)

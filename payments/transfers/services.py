@@ -285,8 +285,8 @@ def record_dead(transfer: Transfer, *, said_by: Iterable[str] | None = None) -> 
 
 def freeze_wallet(wallet: Wallet, *, reason: str) -> None:
     """Freeze a wallet: nothing more is signed until an operator thaws it. What is signed is followed to its end."""
-    place = {"environment": wallet.environment, "network": wallet.network, "address": wallet.address}
-    stops.stop(StopKind.WALLET, **place, reason=reason)
+    environment, network, address = wallet.environment, wallet.network, wallet.address
+    stops.stop(StopKind.WALLET, environment=environment, network=network, address=address, reason=reason)
 
 
 def note_not_signed(wallet: Wallet, *, reason: str, is_refused: bool) -> None:

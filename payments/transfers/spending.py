@@ -13,6 +13,7 @@ from merchants.four_eyes.people import people_needed
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
+from merchants.ledger.stops import stopped_merchants
 from payments.chains import registry
 from payments.chains.protocol.chain import Chain
 from payments.transfers import postings
@@ -103,7 +104,8 @@ class Lockable:
 
 
 class Allowance:
-    """The rest of today's limits. It holds until the commit only under the policy's lock."""
+    """The rest of today's limits, and the merchants to whom nothing is paid. It holds until the commit only under the
+    policy's lock."""
 
     def __init__(self, policy: PayoutPolicy, *, without: Collection[uuid.UUID] = ()) -> None:
         """`without` are payouts that are on their way and are checked again: they do not count twice."""
@@ -114,6 +116,7 @@ class Allowance:
             policy.merchant_daily_limit,
             people_needed(policy.environment),
         )
+        self._stopped = stopped_merchants(policy.environment)
         self._by_merchant: dict[object, int] = {}
         if self._limits.daily is None and self._limits.merchant_daily is None:
             return
@@ -131,6 +134,8 @@ class Allowance:
             self._add(merchant_id, usd_worth(code, int(total), decimals))
 
     def why_held(self, payout: Payout) -> HoldReason | None:
+        if payout.merchant_id in self._stopped:
+            return HoldReason.STOPPED
         spent = Spent(sum(self._by_merchant.values()), self._by_merchant.get(payout.merchant_id, 0))
         is_of_house = payout.merchant_id is None
         may_be_approved = is_of_house or payout.status != PayoutStatus.READY

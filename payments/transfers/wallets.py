@@ -29,6 +29,11 @@ def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
     return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
 
 
+def wallet_addresses(environment: str, network: str) -> set[str]:
+    here = Wallet.objects.filter(environment=environment, network=network)
+    return set(here.values_list("address", flat=True))
+
+
 def freeze_of(wallet: Wallet) -> Stop | None:
     here = Stop.objects.freezing().of_network(wallet.environment, wallet.network)
     return here.filter(address=wallet.address).first()

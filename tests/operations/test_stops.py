@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -20,12 +20,12 @@ from config.installation.services import look, stand_still
 from merchants.ledger import stops
 from merchants.ledger.models import Stop
 from payments.deposits.models import ScanCursor
-from payments.transfers.models import Wallet
+from payments.transfers.models import Payout, Wallet
 from payments.transfers.services import freeze_wallet, note_not_signed
-from tests.factories import make_user
+from tests.factories import make_merchant, make_user
 from tests.networks import ETHEREUM, POLYGON, STELLAR
-from tests.stopping import halt, lift, stop_payouts
-from tests.transfers.scenes import COIN, SANDBOX, ask, drive, stock, the_wallet
+from tests.stopping import halt, lift, lift_as_agreed, stop_payouts
+from tests.transfers.scenes import COIN, SANDBOX, ask, drive, fresh, stock, the_wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +82,53 @@ def test_what_is_lifted_is_listed_no_more_and_stays_in_the_admin() -> None:
     client = Client()
     client.force_login(make_user(is_staff=True, is_superuser=True))
     assert "two people" in client.get(reverse("admin:ledger_stop_changelist")).text
+
+
+@pytest.mark.parametrize("by_page", [True, False], ids=["page", "command"])
+def test_one_merchant_one_wallet_or_the_reading_of_a_network_is_stopped(by_page: bool) -> None:
+    shop, other = make_merchant(name="Shop"), make_merchant()
+    stock(ETHEREUM, 10 * COIN)
+    held, sent = ask(ETHEREUM, merchant=shop), ask(ETHEREUM, merchant=other)
+    client = Client()
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+
+    def stop(reason: str, **place: Any) -> str:
+        if not by_page:
+            out = StringIO()
+            place["merchant"] = place["merchant"].public_id if "merchant" in place else None
+            try:
+                call_command("stops", env="sandbox", stop=reason, **place, stdout=out)
+            except CommandError as error:
+                return str(error)
+            return out.getvalue()
+        form = {"environment": "sandbox", "reason": reason, **place}
+        form["merchant"] = place["merchant"].pk if "merchant" in place else ""
+        form["is_halt"] = "on" if form.pop("halt", False) else ""
+        return client.post(reverse("admin:ledger_stop_add"), form, follow=True).text
+
+    assert "payouts of Shop (sandbox)" in stop("owes us", merchant=shop)
+    drive(ETHEREUM)
+    assert [fresh(each).status for each in (held, sent)] == ["held", "sending"]
+    assert fresh(held).hold_reason == "payouts_stopped"
+    assert "wallet ethereum" in stop("looks odd", network=ETHEREUM, address=the_wallet(ETHEREUM).address)
+    assert Stop.objects.freezing().get().address == the_wallet(ETHEREUM).address
+    assert "reading of polygon" in stop("a fork", network=POLYGON, halt=True)
+    assert Stop.objects.halting().get().network == POLYGON
+    kinds = sorted(Stop.objects.standing().values_list("kind", flat=True))
+    assert kinds == ["halt", "merchant", "wallet"]
+    wrong_places: dict[str, dict[str, Any]] = {
+        "on all networks": {"merchant": shop, "network": ETHEREUM},
+        "is no wallet of ethereum": {"network": ETHEREUM, "address": "0xnobody"},
+        "Name the network": {"halt": True},
+    }
+    for wrong, place in wrong_places.items():
+        assert wrong in stop("wrong", **place)
+    assert Stop.objects.count() == 3
+    lift_as_agreed(Stop.objects.get(kind="merchant"))
+    lift_as_agreed(Stop.objects.get(kind="wallet"))
+    Payout.objects.filter(pk=held.pk).update(next_attempt_at=timezone.now())
+    drive(ETHEREUM)
+    assert fresh(held).status == "sending"
 
 
 HALTS = import_module("payments.migrations.0005_halts_are_stops")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from datetime import timedelta
 
 import pytest
 import structlog
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from payments import tasks
 from payments.chains.simulated import control
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Payment
+from tests.factories import make_user
 from tests.payments.claiming import claim, said, skip_unread_blocks
 from tests.payments.scenes import (
     ETHEREUM,
@@ -117,3 +122,43 @@ def test_missed_money_on_the_other_network_is_read_there() -> None:
     assert [request.network for request in ReadingRequest.objects.all()] == ["polygon"]
     mine_and_watch(POLYGON)
     assert said(payment, transaction_hash) == ("wrong_network", [("wrong_network", False)])
+
+
+@pytest.mark.parametrize("by_page", [True, False], ids=["page", "command"])
+def test_blocks_that_an_operator_names_are_read_again(by_page: bool, client: Client) -> None:
+    payment, other = make_payment(ETHEREUM), pay_and_confirm(make_payment(ETHEREUM))
+    first = ScanCursor.objects.get(network=ETHEREUM).head_height + 1
+    pay(payment)
+    mine(ETHEREUM, 60)
+    skip_unread_blocks(ETHEREUM)
+    watch()
+    last = ScanCursor.objects.get(network=ETHEREUM).finalized_height
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+
+    def read(network: str, first: int, last: int) -> str:
+        if not by_page:
+            out = io.StringIO()
+            try:
+                call_command("networks", env="sandbox", network=network, rescan=[first, last], stdout=out)
+            except CommandError as error:
+                return str(error)
+            return out.getvalue()
+        form = {"environment": "sandbox", "network": network, "first_height": first, "last_height": last}
+        return client.post(reverse("admin:payments_readingrequest_add"), form, follow=True).text
+
+    read(ETHEREUM, first, last)
+    assert (now(payment).status, ReadingRequest.objects.count()) == ("created", 1)
+    for wrong, range_ in {
+        "newest final block": (ETHEREUM, 1, last + 100),
+        "ends where it begins": (ETHEREUM, 5, 4),
+        "wait until that is done": (ETHEREUM, 1, 2),
+        "polygon that was read is 0": (POLYGON, 1, 2),
+    }.items():
+        assert wrong in read(*range_)
+    for _ in range(10):
+        watch()
+    assert not ReadingRequest.objects.exists()
+    tasks.assess_due()
+    assert (now(payment).status, now(other).status) == ("completed", "completed")
+    assert now(other).version == other.version
+    assert_all_is_well()

@@ -306,11 +306,10 @@ def test_network_unavailable_nothing_is_converted_while_payouts_are_stopped(stop
     earn(merchant, "100", "DAI")
     stock_treasury("100")
     settlement = settle_one(merchant)
-    place = {"environment": SANDBOX, "network": ETHEREUM if stopped == "network" else ""}
-    stopping.stop_payouts(**place, reason="a test")
+    stopping.stop_payouts(environment=SANDBOX, network=ETHEREUM if stopped == "network" else "", reason="a test")
     assert waits(advance(settlement), SettlementProblem.NETWORK_UNAVAILABLE)
     assert books()["USDC treasury"] == 100_000_000
-    stopping.lift(**place)
+    stopping.lift(environment=SANDBOX, network=ETHEREUM if stopped == "network" else "")
     assert pay_out(settlement).status == COMPLETED
 
 

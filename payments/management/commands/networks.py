@@ -1,34 +1,56 @@
-"""`manage.py networks`: shows the state of the networks in one table, from what the workers have measured."""
+"""`manage.py networks`: shows the state of the networks in one table, from what the workers have measured, and requests
+that blocks are read again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
+from config.errors import DomainError
 from payments.chains.settings_parser import single_provider_name
+from payments.deposits.watching import request_range
 from payments.monitoring.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
 
 
 class Command(BaseCommand):
     help = (
         "Shows each network's head, providers, open alarms, gas balance, and what waits to be swept at what cost. "
-        "Dust is apart. No network is asked: check_networks does that."
+        "Dust is apart. No network is asked: check_networks does that. With --rescan the watcher reads final blocks "
+        "again, for deposits that are not recorded."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values, help="Only this one; default both.")
+        parser.add_argument("--network", help="Only this one; default all.")
+        parser.add_argument(
+            "--rescan", nargs=2, type=int, metavar=("FIRST", "LAST"), help="Read these blocks of --network again."
+        )
 
-    def handle(self, *, env: str | None, **options: Any) -> None:
-        shown = [each for each in snapshots_in_use() if env in (None, each.environment)]
+    def handle(self, *, env: str | None, network: str | None, rescan: list[int] | None, **options: Any) -> None:
+        if rescan:
+            self._rescan(env, network, *rescan)
+            return
+        shown = [
+            each for each in snapshots_in_use() if env in (None, each.environment) and network in (None, each.network)
+        ]
         for snapshot in shown:
             self.stdout.write(f"{snapshot}")
             for name, text in _lines(figures_of(snapshot)):
                 self.stdout.write(f"  {name:10} {text}")
         if not shown:
             self.stdout.write("Nothing has been measured yet: see that a worker and beat run.")
+
+    def _rescan(self, env: str | None, network: str | None, first: int, last: int) -> None:
+        if not env or not network:
+            raise CommandError("Say where: --env and --network.")
+        try:
+            wanted = request_range(env, network, first, last)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        self.stdout.write(f"The watcher reads {wanted}. `networks` shows how far it is.")
 
 
 def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
@@ -51,6 +73,8 @@ def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
         yield coin.asset.code, f"{coin.sweepable_text}: {coin.outlook}{cost}; dust: {coin.dust_text}"
     if figures.stray:
         yield "mistakes", f"{coins_text(figures.stray, figures.native)} at deposit addresses: manage.py sweep_native"
+    if figures.rescan is not None:
+        yield "rescan", f"blocks {figures.rescan}{f': {figures.rescan.problem}' if figures.rescan.problem else ''}"
     if figures.last_sweep is not None:
         sweep = figures.last_sweep
         yield "last sweep", f"{sweep.asset}, {sweep.transfer.status}, {sweep.transfer.created_at:%Y-%m-%d %H:%M:%S}"

@@ -10,20 +10,24 @@ from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from merchants.four_eyes.people import operator_of_command
 from merchants.ledger import stops
-from merchants.ledger.models import Stop
+from merchants.ledger.models import Stop, StopKind
+from merchants.models import Merchant
 
 
 class Command(BaseCommand):
     help = (
         "Shows what is stopped, why, since when, who may lift it and how. With --stop REASON it stops payouts of an "
-        "environment, a network or a coin; with --lift it proposes that one goes on: another operator agrees in "
-        "the admin."
+        "environment, a network, a coin, a wallet or a merchant; with --lift it proposes that one goes on: another "
+        "operator agrees in the admin."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values)
         parser.add_argument("--network", default="", help="Without one, --stop stops all payouts of the environment.")
         parser.add_argument("--asset", default="", help="One coin alone, with its sweeps and new payments.")
+        parser.add_argument("--address", default="", help="One hot wallet alone: nothing is signed for it.")
+        parser.add_argument("--merchant", metavar="ID", help="Payouts of one merchant alone: mer_...")
+        parser.add_argument("--halt", action="store_true", help="Of a network: stop reading and crediting as well.")
         change = parser.add_mutually_exclusive_group()
         change.add_argument("--stop", metavar="REASON", help="Stop payouts there.")
         change.add_argument("--lift", metavar="NUMBER", type=int, help="Let what has this number go on.")
@@ -31,24 +35,31 @@ class Command(BaseCommand):
         parser.add_argument("--note", default="", help="What was found out; it is kept.")
 
     def handle(self, **options: Any) -> None:
-        place = {"environment": options["env"], "network": options["network"], "asset": options["asset"]}
+        place = {
+            "environment": options["env"],
+            "network": options["network"],
+            "asset": options["asset"],
+            "address": options["address"],
+        }
         if options["stop"]:
-            self._stop(place, options["stop"])
+            merchant = _merchant(options["merchant"]) if options["merchant"] else None
+            self._stop({**place, "merchant": merchant}, options["stop"], StopKind.HALT if options["halt"] else None)
         elif options["lift"]:
             self._lift(options["lift"], options["by"], options["note"])
         else:
             self._show({name: value for name, value in place.items() if value})
 
-    def _stop(self, place: dict[str, str], reason: str) -> None:
+    def _stop(self, place: dict[str, Any], reason: str, kind: StopKind | None) -> None:
         if not place["environment"]:
             raise CommandError("Say where: --env.")
         try:
-            stops.require_known(**place)
+            stops.require_known(**place, kind=kind)
         except InvalidParameter as error:
             raise CommandError(error.message) from error
-        if not stops.stop(**place, reason=reason):
-            raise CommandError(f"{Stop(**place)} is stopped already.")
-        self.stdout.write(f"{Stop(**place)} is stopped.")
+        stopped = Stop(kind=kind or stops.kind_of(**place), **place)
+        if not stops.stop(kind, **place, reason=reason):
+            raise CommandError(f"{stopped} is stopped already.")
+        self.stdout.write(f"{stopped} is stopped.")
 
     def _lift(self, number: int, by: str, note: str) -> None:
         found = Stop.objects.standing().filter(pk=number).first()
@@ -71,3 +82,11 @@ class Command(BaseCommand):
             self.stdout.write(f"    lifted by {each.who}. {each.how}")
         if not found:
             self.stdout.write("Nothing is stopped.")
+
+
+def _merchant(public_id: str) -> Merchant:
+    key = Merchant.public_ids.decode(public_id)
+    found = Merchant.objects.filter(pk=key).first() if key else None
+    if found is None:
+        raise CommandError(f"There is no merchant {public_id}.")
+    return found
