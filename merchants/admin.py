@@ -16,6 +16,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from config.admin.base import ReadOnly
+from config.admin.columns import Details, RecordPage
 from config.environments import Environment
 from config.errors import InvalidParameter
 from merchants.access import scopes
@@ -80,7 +81,7 @@ class UserAdmin(DjangoUserAdmin[User]):
         return False
 
 
-class SettingsInline(ReadOnly, admin.StackedInline[MerchantSettings, Merchant]):
+class SettingsInline(ReadOnly, Details[MerchantSettings, Merchant]):
     model = MerchantSettings
     extra = 0
 
@@ -102,7 +103,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
 
 @admin.register(Merchant)
-class MerchantAdmin(admin.ModelAdmin[Merchant]):
+class MerchantAdmin(RecordPage[Merchant]):
     """Opens merchants, and changes their name."""
 
     form = MerchantForm
@@ -162,7 +163,7 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnly, admin.ModelAdmin[ApiKey]):
+class ApiKeyAdmin(ReadOnly, RecordPage[ApiKey]):
     """Everything about a key except its stored secret. Merchants make keys; an operator can delete one."""
 
     list_display = (

@@ -14,13 +14,13 @@ from django.template.response import TemplateResponse
 
 from config import ids
 from config.admin.base import LongList, ReadOnly, confirmation_page, confirms
+from config.admin.columns import RecordPage, Table
 from config.database.database_time import database_now
 from config.errors import DomainError
-from config.money import FIAT_DIGITS, format_crypto, from_units
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind
+from merchants.ledger.chart import AccountKind
 from merchants.models import User
-from payments.chains.networks import NETWORKS
 from payments.deposits.models import PayerReturn, ReadingRequest, ScanCursor
 from payments.deposits.watching import request_range
 from payments.links.models import PaymentLink
@@ -40,21 +40,15 @@ from payments.transfers.admin import ShowsWhoSaidSo
 from payments.treasury.models import NativeCoin, Sweep
 from payments.treasury.native_deposits import ask_for
 
-
-class ShowsAmount:
-    """A column with the amount of a row, in coins."""
-
-    @admin.display(description="Amount")
-    def shown_amount(self, row: Any) -> str:
-        return format_crypto(row.amount, row.decimals)
+BOOKED_TO = {"booked_to": {kind.value: kind.label for kind in AccountKind}}
 
 
-class DepositInline(ReadOnly, ShowsAmount, ShowsWhoSaidSo, admin.TabularInline[Deposit, Payment]):
+class DepositInline(ReadOnly, ShowsWhoSaidSo, Table[Deposit, Payment]):
     model = Deposit
+    words = BOOKED_TO
     fields = (
         "network",
-        "asset",
-        "shown_amount",
+        "amount",
         "status",
         "booked_to",
         "height",
@@ -67,31 +61,33 @@ class DepositInline(ReadOnly, ShowsAmount, ShowsWhoSaidSo, admin.TabularInline[D
     show_change_link = True
 
 
-class DiscrepancyInline(ReadOnly, ShowsAmount, admin.TabularInline[Discrepancy, Payment]):
+class DiscrepancyInline(ReadOnly, Table[Discrepancy, Payment]):
     model = Discrepancy
-    fields = ("kind", "status", "network", "asset", "shown_amount", "resolved_by", "resolved_at")
+    fields = ("kind", "status", "network", "amount", "resolved_by", "resolved_at")
     readonly_fields = fields
     extra = 0
     show_change_link = True
 
 
 @admin.register(Payment)
-class PaymentAdmin(ReadOnly, LongList, admin.ModelAdmin[Payment]):
-    list_display = ("public_id", "merchant", "environment", "status", "price", "coin", "created_at")
+class PaymentAdmin(ReadOnly, LongList, RecordPage[Payment]):
+    list_display = (
+        "public_id",
+        "merchant",
+        "status",
+        "fiat_amount",
+        "due",
+        "received",
+        "network",
+        "environment",
+        "created_at",
+    )
     list_filter = ("environment", "status", "network", "cryptocurrency")
     list_select_related = ("merchant",)
     search_fields = ("deposit_address", "memo", "offered_addresses__address", "deposits__transaction_hash")
     search_help_text = "A payment id, a deposit address, a memo or a transaction hash."
     exclude = ("qr_png",)
     inlines = (DepositInline, DiscrepancyInline)
-
-    @admin.display(description="Price")
-    def price(self, payment: Payment) -> str:
-        return f"{from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency])} {payment.currency}"
-
-    @admin.display(description="Asked for")
-    def coin(self, payment: Payment) -> str:
-        return f"{format_crypto(payment.due, payment.decimals)} {payment.cryptocurrency} on {payment.network}"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
@@ -102,7 +98,7 @@ class PaymentAdmin(ReadOnly, LongList, admin.ModelAdmin[Payment]):
 
 
 @admin.register(PaymentLink)
-class PaymentLinkAdmin(ReadOnly, LongList, admin.ModelAdmin[PaymentLink]):
+class PaymentLinkAdmin(ReadOnly, LongList, RecordPage[PaymentLink]):
     list_display = ("public_id", "merchant", "environment", "description", "enabled", "max_uses", "expires_at")
     list_filter = ("environment", "enabled")
     list_select_related = ("merchant",)
@@ -124,15 +120,16 @@ class MemoConflictFilter(admin.SimpleListFilter):
 
 
 @admin.register(Deposit)
-class DepositAdmin(ReadOnly, ShowsAmount, ShowsWhoSaidSo, LongList, admin.ModelAdmin[Deposit]):
-    list_display = ("transaction_hash", "ordinal", "network", "asset", "shown_amount", "status", "booked_to", "seen_at")
+class DepositAdmin(ReadOnly, ShowsWhoSaidSo, LongList, RecordPage[Deposit]):
+    list_display = ("transaction_hash", "amount", "network", "status", "booked_to", "payment", "seen_at")
+    words = BOOKED_TO
     list_filter = ("environment", "network", "status", "booked_to", MemoConflictFilter)
     search_fields = ("transaction_hash", "inner_hash", "sender", "recipient", "memo", "conflicting_memo")
     exclude = ("said_by",)
     readonly_fields = ("shown_said_by",)
 
 
-class NamedTransactionInline(ReadOnly, admin.TabularInline[NamedTransaction, Discrepancy]):
+class NamedTransactionInline(ReadOnly, Table[NamedTransaction, Discrepancy]):
     model = NamedTransaction
     verbose_name_plural = "payments for which merchants have named its transaction"
     fields = ("payment", "named_by", "named_at")
@@ -141,16 +138,15 @@ class NamedTransactionInline(ReadOnly, admin.TabularInline[NamedTransaction, Dis
 
 
 @admin.register(Discrepancy)
-class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrepancy]):
+class DiscrepancyAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Discrepancy]):
     list_display = (
         "public_id",
+        "amount",
         "kind",
         "status",
         "merchant",
         "payment",
         "network",
-        "asset",
-        "shown_amount",
         "created_at",
     )
     list_filter = ("environment", "status", "kind", "network", ("payment", admin.EmptyFieldListFilter))
@@ -216,10 +212,10 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
 
 
 @admin.register(PayerReturn)
-class PayerReturnAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[PayerReturn]):
+class PayerReturnAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[PayerReturn]):
     """Returns of money of no payment, requested by their senders."""
 
-    list_display = ("public_id", "status", "network", "asset", "shown_amount", "recipient", "created_at")
+    list_display = ("public_id", "status", "network", "amount", "recipient", "created_at")
     list_filter = ("environment", "status", "network")
     proposal_kinds = (ProposalKind.RETURN,)
     actions = ("give_back", "call_back")
@@ -259,8 +255,8 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
 
 
 @admin.register(BalanceChange)
-class BalanceChangeAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[BalanceChange]):
-    list_display = ("reference", "kind", "merchant", "network", "asset", "shown_amount", "settlement", "created_at")
+class BalanceChangeAdmin(ReadOnly, LongList, RecordPage[BalanceChange]):
+    list_display = ("reference", "kind", "merchant", "network", "amount", "settlement", "created_at")
     list_filter = ("environment", "kind", "network", "asset", ("settlement", admin.EmptyFieldListFilter))
     list_select_related = ("merchant",)
     search_fields = ("reference__exact", "settlement__exact")
@@ -268,17 +264,18 @@ class BalanceChangeAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Balan
 
 
 @admin.register(Sweep)
-class SweepAdmin(ReadOnly, LongList, admin.ModelAdmin[Sweep]):
+class SweepAdmin(ReadOnly, LongList, RecordPage[Sweep]):
     list_display = ("transfer", "asset", "expected", "moved", "booked_at")
     list_filter = ("transfer__environment", "transfer__network", "asset")
     list_select_related = ("transfer",)
 
 
 @admin.register(NativeCoin)
-class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
+class NativeCoinAdmin(LongList, RecordPage[NativeCoin]):
     """Native coins at deposit addresses. An operator can note what became of them."""
 
-    list_display = ("payment", "network", "environment", "shown_held", "shown_brought", "asked_at", "found_at", "note")
+    native_amounts = ("held", "brought")
+    list_display = ("payment", "network", "environment", "held", "brought", "asked_at", "found_at", "note")
     list_filter = ("environment", "network")
     list_select_related = ("payment",)
     search_fields = ("payment__deposit_address", "payment__offered_addresses__address")
@@ -286,25 +283,17 @@ class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
     fields = (
         "payment",
         "network",
-        "shown_held",
+        "held",
         "height",
         "found_at",
         "asked_at",
         "asked_by",
         "sweep",
-        "shown_brought",
+        "brought",
         "note",
     )
     readonly_fields = fields[:-1]
     actions = ("bring_in",)
-
-    @admin.display(description="Held")
-    def shown_held(self, coin: NativeCoin) -> str:
-        return _shown_native(coin.network, coin.held)
-
-    @admin.display(description="Brought in")
-    def shown_brought(self, coin: NativeCoin) -> str:
-        return _shown_native(coin.network, coin.brought)
 
     @admin.action(description="Bring to the hot wallet", permissions=["bring_in"])
     @confirms(
@@ -327,11 +316,6 @@ class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
 
     def has_bring_in_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("payments.change_nativecoin")
-
-
-def _shown_native(network: str, units: int) -> str:
-    native = NETWORKS[network].real.native
-    return f"{from_units(units, native.decimals):f} {native.code}"
 
 
 class RangeForm(forms.ModelForm[ReadingRequest]):
@@ -360,7 +344,7 @@ def _range_of(given: dict[str, Any]) -> dict[str, Any]:
 
 
 @admin.register(ReadingRequest)
-class ReadingRequestAdmin(ReadOnly, admin.ModelAdmin[ReadingRequest]):
+class ReadingRequestAdmin(ReadOnly, RecordPage[ReadingRequest]):
     """Transactions and blocks that are read again; adding one requests a range of blocks."""
 
     form = RangeForm
@@ -389,7 +373,7 @@ class ReadingRequestAdmin(ReadOnly, admin.ModelAdmin[ReadingRequest]):
 
 
 @admin.register(ScanCursor)
-class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
+class ScanCursorAdmin(ReadOnly, RecordPage[ScanCursor]):
     list_display = (
         "network",
         "environment",

@@ -26,15 +26,20 @@ class PaymentsConfig(AppConfig):
             import_module(f"payments.{folder}.models")
 
     def ready(self) -> None:
+        from config.admin import values
+        from merchants.ledger import owners
         from merchants.serializers import decimals_of, suspense_of
         from payments.chains import registry
         from payments.records import qr_codes_of
+        from payments.stories.names import names_of_records
         from payments.suspense import sender_returns
         from payments.suspense.balances import in_suspense
         from payments.transfers.owners import Owners, register_owners
         from webhooks.events import rebuilding
 
         register_owners("returns", Owners(sender_returns.to_follow, sender_returns.follow_payout))
+        values.profile_of.register(registry.known_profile)
+        owners.names_of_records.register(names_of_records)
         decimals_of.register(registry.decimals)
         suspense_of.register(in_suspense)
         rebuilding.qr_codes_of.register(qr_codes_of)

@@ -17,6 +17,7 @@ from config import ids
 from config.database.database_time import has_come
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
+from config.money import format_crypto
 from merchants.counting import Counted
 from merchants.models import Merchant, OwnedQuerySet
 from payments.chains.networks import NETWORKS
@@ -413,7 +414,7 @@ class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.public_id}"
+        return f"{self.get_kind_display()} {self.public_id}"
 
 
 class NamedTransaction(models.Model):
@@ -430,7 +431,7 @@ class NamedTransaction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.payment_id} names {self.discrepancy_id}"
+        return f"{self.named_by}: {ids.PAYMENT.encode(self.payment_id)}"
 
 
 class BalanceChange(ids.KeyedByTime, models.Model):
@@ -485,4 +486,4 @@ class BalanceChange(ids.KeyedByTime, models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.reference}: {self.amount:+}"
+        return f"{self.get_kind_display()}: {format_crypto(self.amount, self.decimals)} {self.asset} ({self.reference})"

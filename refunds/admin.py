@@ -11,18 +11,19 @@ from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import LongList, ReadOnly
-from config.money import format_crypto
+from config.admin.columns import RecordPage
 from refunds.models import Refund
 
 
 @admin.register(Refund)
-class RefundAdmin(ReadOnly, LongList, admin.ModelAdmin[Refund]):
+class RefundAdmin(ReadOnly, LongList, RecordPage[Refund]):
     list_display = (
         "public_id",
         "merchant",
         "environment",
         "status",
-        "shown_amount",
+        "amount",
+        "network",
         "payout_status",
         "hold_reason",
         "failure_code",
@@ -32,12 +33,8 @@ class RefundAdmin(ReadOnly, LongList, admin.ModelAdmin[Refund]):
     list_select_related = ("merchant", "payout")
     search_fields = ("destination", "transaction_hash")
     search_help_text = "A refund id, a payment id, a destination or a transaction hash."
-    readonly_fields = ("shown_amount", "payment_link", "payout_link", "payout_status", "hold_reason")
+    readonly_fields = ("payment_link", "payout_link", "payout_status", "hold_reason")
     exclude = ("payment", "payout")
-
-    @admin.display(description="Amount")
-    def shown_amount(self, refund: Refund) -> str:
-        return f"{format_crypto(refund.amount, refund.decimals)} {refund.cryptocurrency} on {refund.network}"
 
     @admin.display(description="Its payout is", empty_value="not asked for yet")
     def payout_status(self, refund: Refund) -> str | None:

@@ -8,26 +8,28 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import LongList, ReadOnly, confirmation_page
+from config.admin.columns import RecordPage, Table
+from config.admin.values import money, place_of, table
 from config.errors import DomainError
 from config.money import format_crypto
 from settlements.debts import admin as _debts  # noqa: F401 - registers its pages
 from settlements.models import DebtOffset, Settlement, SettlementRun
 from settlements.services import retry_failed
 
+PARTS = ("gross", "fee", "refund", "net")
 
-class SettlementInline(ReadOnly, admin.TabularInline[Settlement, SettlementRun]):
+
+class SettlementInline(ReadOnly, Table[Settlement, SettlementRun]):
     model = Settlement
-    fields = ("status", "network", "destination", "shown_amount", "failure_code", "transaction_hash")
+    fields = ("status", "network", "destination", "amount", "failure_code", "transaction_hash")
     readonly_fields = fields
     extra = 0
     show_change_link = True
-
-    @admin.display(description="Amount")
-    def shown_amount(self, settlement: Settlement) -> str:
-        return f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
 
 
 class OffsetAmounts:
@@ -42,7 +44,7 @@ class OffsetAmounts:
         return f"{format_crypto(offset.repaid, offset.debt_decimals)} {offset.debt_asset}"
 
 
-class DebtOffsetInline(OffsetAmounts, ReadOnly, admin.TabularInline[DebtOffset, SettlementRun]):
+class DebtOffsetInline(OffsetAmounts, ReadOnly, Table[DebtOffset, SettlementRun]):
     model = DebtOffset
     fields = ("shown_amount", "network", "shown_repaid", "debt_network", "rate", "rate_source")
     readonly_fields = fields
@@ -51,7 +53,7 @@ class DebtOffsetInline(OffsetAmounts, ReadOnly, admin.TabularInline[DebtOffset, 
 
 
 @admin.register(DebtOffset)
-class DebtOffsetAdmin(OffsetAmounts, ReadOnly, LongList, admin.ModelAdmin[DebtOffset]):
+class DebtOffsetAdmin(OffsetAmounts, ReadOnly, LongList, RecordPage[DebtOffset]):
     list_display = (
         "public_id",
         "merchant",
@@ -69,7 +71,7 @@ class DebtOffsetAdmin(OffsetAmounts, ReadOnly, LongList, admin.ModelAdmin[DebtOf
 
 
 @admin.register(SettlementRun)
-class SettlementRunAdmin(ReadOnly, LongList, admin.ModelAdmin[SettlementRun]):
+class SettlementRunAdmin(ReadOnly, LongList, RecordPage[SettlementRun]):
     list_display = ("merchant", "environment", "period_key", "trigger", "requested_by", "period_end", "created_at")
     list_filter = ("environment", "trigger")
     list_select_related = ("merchant",)
@@ -78,7 +80,7 @@ class SettlementRunAdmin(ReadOnly, LongList, admin.ModelAdmin[SettlementRun]):
 
 
 @admin.register(Settlement)
-class SettlementAdmin(ReadOnly, LongList, admin.ModelAdmin[Settlement]):
+class SettlementAdmin(ReadOnly, LongList, RecordPage[Settlement]):
     list_display = (
         "public_id",
         "merchant",
@@ -86,7 +88,7 @@ class SettlementAdmin(ReadOnly, LongList, admin.ModelAdmin[Settlement]):
         "status",
         "failure_code",
         "network",
-        "shown_amount",
+        "amount",
         "destination",
         "period_key",
         "created_at",
@@ -95,11 +97,18 @@ class SettlementAdmin(ReadOnly, LongList, admin.ModelAdmin[Settlement]):
     list_select_related = ("merchant",)
     search_fields = ("destination", "transaction_hash", "period_key")
     search_help_text = "A settlement id, a wallet, a transaction hash or a period."
+    exclude = ("coins",)
+    readonly_fields = ("by_coin",)
     actions = ("retry",)
 
-    @admin.display(description="Amount")
-    def shown_amount(self, settlement: Settlement) -> str:
-        return f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
+    @admin.display(description="Of these coins")
+    def by_coin(self, settlement: Settlement) -> SafeString:
+        rows = (
+            (*(money(int(part.get(name) or 0), place_of(settlement), part["coin"]) for name in PARTS), part.get("rate"))
+            for part in settlement.coins
+        )
+        cells = format_html_join("", "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", rows)
+        return table((*(name.capitalize() for name in PARTS), "Rate"), cells)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Settlement], search_term: str

@@ -49,7 +49,7 @@ class SettlementRun(ids.KeyedByTime, models.Model):
         indexes: ClassVar = [models.Index(fields=["merchant", "environment", "-id"], name="settlement_run_latest")]
 
     def __str__(self) -> str:
-        return f"{self.merchant_id} {self.environment} {self.period_key}"
+        return f"{self.get_trigger_display()}, until {self.period_end:%Y-%m-%d %H:%M} ({self.environment})"
 
 
 class SettlementQuerySet(OwnedQuerySet["Settlement"]):

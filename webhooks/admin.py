@@ -7,9 +7,12 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import ReadOnly
+from config.admin.columns import RecordPage, Table
 from config.api.renderers import render_json
 from config.errors import DomainError
 from webhooks.models import Attempt, Delivery, Endpoint, Event
@@ -36,7 +39,7 @@ class _FoundById:
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(_FoundById, ReadOnly, admin.ModelAdmin[Endpoint]):
+class EndpointAdmin(_FoundById, ReadOnly, RecordPage[Endpoint]):
     kind = ids.WEBHOOK
     list_display = ("public_id", "merchant", "environment", "url", "status", "failing_since", "deleted_at")
     list_filter = ("environment", "status", "disabled_reason", "is_direct")
@@ -67,7 +70,7 @@ class EndpointAdmin(_FoundById, ReadOnly, admin.ModelAdmin[Endpoint]):
 
 
 @admin.register(Event)
-class EventAdmin(_FoundById, ReadOnly, admin.ModelAdmin[Event]):
+class EventAdmin(_FoundById, ReadOnly, RecordPage[Event]):
     kind = ids.EVENT
     list_display = ("public_id", "type", "merchant", "environment", "version", "is_fanned_out", "created_at")
     list_filter = ("environment", "type", "is_fanned_out")
@@ -84,11 +87,11 @@ class EventAdmin(_FoundById, ReadOnly, admin.ModelAdmin[Event]):
         return super().get_queryset(request).defer("payload")
 
     @admin.display(description="The record at this version")
-    def record(self, event: Event) -> str:
-        return render_json(event.payload).decode()
+    def record(self, event: Event) -> SafeString:
+        return format_html("<pre>{}</pre>", render_json(event.payload).decode())
 
 
-class AttemptInline(ReadOnly, admin.TabularInline[Attempt, Delivery]):
+class AttemptInline(ReadOnly, Table[Attempt, Delivery]):
     model = Attempt
     fields = ("number", "started_at", "duration_milliseconds", "status_code", "error", "beginning_of_reply")
     readonly_fields = fields
@@ -104,7 +107,7 @@ class AttemptInline(ReadOnly, admin.TabularInline[Attempt, Delivery]):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(_FoundById, ReadOnly, admin.ModelAdmin[Delivery]):
+class DeliveryAdmin(_FoundById, ReadOnly, RecordPage[Delivery]):
     kind = ids.DELIVERY
     list_display = (
         "public_id",

@@ -252,7 +252,7 @@ class Attempt(models.Model):
         indexes: ClassVar = [models.Index(fields=["started_at"], name="attempt_by_age")]
 
     def __str__(self) -> str:
-        return f"attempt {self.number} of {self.delivery_id}"
+        return f"attempt {self.number}"
 
     @property
     def is_success(self) -> bool:

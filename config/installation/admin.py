@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.contrib import admin
 
 from config.admin.base import ReadOnly
+from config.admin.columns import RecordPage
 from config.installation.models import Standstill
 
 
 @admin.register(Standstill)
-class StandstillAdmin(ReadOnly, admin.ModelAdmin[Standstill]):
+class StandstillAdmin(ReadOnly, RecordPage[Standstill]):
     list_display = ("__str__", "began_at", "ended_at", "ended_by", "was_restored")
     list_filter = (("ended_at", admin.EmptyFieldListFilter), "sign")

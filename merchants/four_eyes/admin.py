@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 
 from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.columns import RecordPage
 from config.errors import DomainError
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import agree, withdraw
@@ -52,7 +53,7 @@ class ShowsProposals:
 
 
 @admin.register(Proposal)
-class ProposalAdmin(ReadOnly, LongList, admin.ModelAdmin[Proposal]):
+class ProposalAdmin(ReadOnly, LongList, RecordPage[Proposal]):
     list_display = ("told", "kind", "status", "proposed_by", "proposed_at", "decided_by", "decided_at")
     list_filter = ("status", "kind", "environment")
     list_select_related = ("proposed_by", "decided_by")

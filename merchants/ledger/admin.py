@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -17,10 +20,13 @@ from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import ReadOnly, confirms
+from config.admin.columns import Readable, RecordPage, Table
+from config.admin.values import instant, money, network_name, page_of, place_of, table
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops
 from merchants.ledger.models import Account, Entry, ExplainedFinding, Posting, ReconcileRun, Stop, StopKind
+from merchants.ledger.owners import OwnerName, name_owners
 from merchants.models import User
 
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
@@ -34,7 +40,7 @@ def _as_stored(term: str) -> str:
     return term
 
 
-class LedgerAdmin(ReadOnly, admin.ModelAdmin[Any]):
+class LedgerAdmin(ReadOnly, RecordPage[Any]):
     list_per_page = 50
     show_full_result_count = False  # counting every row takes longer than finding one
 
@@ -44,53 +50,110 @@ class LedgerAdmin(ReadOnly, admin.ModelAdmin[Any]):
         return super().get_search_results(request, queryset, _as_stored(search_term))
 
 
-class EntryInline(ReadOnly, admin.TabularInline[Entry, Posting]):
+class ShowsOwners(Readable):
+    """Names of the owners of accounts, which the rows of a page are given together."""
+
+    def owner_of(self, account: Account) -> SafeString | str:
+        owner: OwnerName = vars(account).get("owner_name") or name_owners([account])[account.pk]
+        url = page_of(apps.get_model(owner.label), owner.key) if owner.label else ""
+        return format_html('<a href="{}">{}</a>', url, owner.name) if url else owner.name
+
+
+def with_owners(accounts: Iterable[Account]) -> None:
+    found = list(accounts)
+    names = name_owners(found)
+    for account in found:
+        vars(account)["owner_name"] = names[account.pk]
+
+
+def in_coins(account: Account, signed: int) -> str:
+    return money(signed, place_of(account), account.asset)
+
+
+class EntryFormSet(BaseInlineFormSet[Entry, Posting, Any]):
+    def get_queryset(self) -> QuerySet[Entry]:
+        rows = super().get_queryset()
+        with_owners(entry.account for entry in rows)
+        return rows
+
+
+class EntryInline(ReadOnly, ShowsOwners, Table[Entry, Posting]):
     model = Entry
-    fields = ("account", "debit", "credit")
+    formset = EntryFormSet
+    fields = ("money_of", "whose", "debit", "credit", "height")
     readonly_fields = fields
     extra = 0
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("account").order_by("id")
 
-    @admin.display(description="Debit (base units)")
-    def debit(self, entry: Entry) -> str:
-        return f"{entry.amount:,}" if entry.amount > 0 else ""
+    @admin.display(description="Account")
+    def money_of(self, entry: Entry) -> SafeString:
+        account = entry.account
+        where = network_name(account.environment, account.network)
+        url = page_of(Account, account.pk)
+        return format_html('<a href="{}">{}</a>, {}', url, account.get_kind_display(), where)
 
-    @admin.display(description="Credit (base units)")
+    @admin.display(description="Whose")
+    def whose(self, entry: Entry) -> SafeString | str:
+        return self.owner_of(entry.account)
+
+    @admin.display(description="Debit")
+    def debit(self, entry: Entry) -> str:
+        return in_coins(entry.account, entry.amount) if entry.amount > 0 else ""
+
+    @admin.display(description="Credit")
     def credit(self, entry: Entry) -> str:
-        return f"{-entry.amount:,}" if entry.amount < 0 else ""
+        return in_coins(entry.account, -entry.amount) if entry.amount < 0 else ""
+
+
+class AccountList(ChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        with_owners(self.result_list)
 
 
 @admin.register(Account)
-class AccountAdmin(LedgerAdmin):
-    list_display = ("kind", "owner", "network", "asset", "environment", "holds")
+class AccountAdmin(ShowsOwners, LedgerAdmin):
+    list_display = ("kind", "whose", "holds", "network", "environment")
     list_filter = ("environment", "network", "asset", "kind")
     search_fields = ("owner",)
-    search_help_text = "The id of a merchant or payment, as pay_… or as UUID."
-    fields = ("environment", "network", "asset", "kind", "owner", "holds", "latest_entries")
+    search_help_text = "The id of a merchant or payment."
+    fields = ("kind", "whose", "holds", "network", "environment", "latest_entries")
     readonly_fields = fields
     ordering = ("-id",)
 
-    @admin.display(description="Holds (base units)")
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return AccountList
+
+    @admin.display(description="Whose")
+    def whose(self, account: Account) -> SafeString | str:
+        return self.owner_of(account)
+
+    @admin.display(description="Holds")
     def holds(self, account: Account) -> str:
-        return f"{account.natural_balance:,} {account.asset}"
+        return in_coins(account, account.natural_balance)
 
     @admin.display(description="Latest entries")
     def latest_entries(self, account: Account) -> SafeString:
-        entries = account.entries.select_related("posting").order_by("-posting")[:50]
-        return format_html_join(
-            "",
-            '<div>{} <a href="../../../posting/{}/change/">{}</a>: {}</div>',
-            (
+        balance, rows = account.natural_balance, []
+        for entry in account.entries.select_related("posting").order_by("-posting")[:50]:
+            change = account.rules.natural(entry.amount)
+            words = in_coins(account, change)
+            rows.append(
                 (
-                    f"{entry.posting.created_at:%Y-%m-%d %H:%M:%S}",
-                    entry.posting_id,
-                    entry.posting,
-                    f"{account.rules.natural(entry.amount):+,}",
+                    instant(entry.posting.created_at),
+                    page_of(Posting, entry.posting_id),
+                    str(entry.posting),
+                    words if change < 0 else f"+{words}",
+                    in_coins(account, balance),
                 )
-                for entry in entries
-            ),
+            )
+            balance -= change
+        return table(
+            ("When", "What", "Change", "Balance after it"),
+            format_html_join("", '<tr><td>{}</td><td><a href="{}">{}</a></td><td>{}</td><td>{}</td></tr>', rows),
         )
 
 
@@ -100,7 +163,7 @@ class PostingAdmin(LedgerAdmin):
     list_filter = ("environment", "kind")
     search_fields = ("reference__startswith", "=id")
     search_help_text = "The start of a reference: a transaction hash with its network, or the id of a payment."
-    fields = ("id", "environment", "kind", "reference", "memo", "created")
+    fields = ("kind", "reference", "environment", "memo", "created")
     readonly_fields = fields
     inlines = (EntryInline,)
     ordering = ("-id",)
@@ -162,13 +225,20 @@ class ReconcileRunAdmin(LedgerAdmin):
         bound = "" if run.summary.get("isComplete", True) else "at most "
         return f"{bound}{run.summary['valueExplained']} %"
 
-    @admin.display(description="Unexplained (base units)")
+    @admin.display(description="Unexplained")
     def unexplained(self, run: ReconcileRun) -> SafeString:
         pots = run.summary.get("unexplained", [])
         return format_html_join(
             "",
-            "<div>{} {} {}: {}</div>",
-            ((pot["environment"], pot["network"], pot["asset"], f"{int(pot['amount']):,}") for pot in pots),
+            "<div>{}, {}: {}</div>",
+            (
+                (
+                    pot["environment"],
+                    pot["network"],
+                    money(int(pot["amount"]), (pot["environment"], pot["network"]), pot["asset"]),
+                )
+                for pot in pots
+            ),
         )
 
     @admin.display(description="Payouts stopped")
@@ -189,7 +259,7 @@ class ReconcileRunAdmin(LedgerAdmin):
                 for row in run.checks
             ),
         )
-        return _table(("Check", "What is true", "Errors", "Warnings", "Duration", "Could not finish"), rows)
+        return table(("Check", "What is true", "Errors", "Warnings", "Duration", "Could not finish"), rows)
 
     @admin.display(description="First findings")
     def finding_list(self, run: ReconcileRun) -> SafeString:
@@ -201,16 +271,16 @@ class ReconcileRunAdmin(LedgerAdmin):
                     "explained" if row.get("explained") else row["severity"],
                     row["check"],
                     row["subject"],
-                    _grouped(row["expected"]),
-                    _grouped(row["actual"]),
-                    "" if row["delta"] is None else f"{int(row['delta']):+,}",
+                    _figure(row, row["expected"]),
+                    _figure(row, row["actual"]),
+                    "" if row["delta"] is None else _figure(row, row["delta"]),
                     row["proposal"],
                     _explanation(row),
                 )
                 for row in run.findings
             ),
         )
-        return _table(("", "Check", "Where", "What", "Difference", "What to do", "Understood"), rows)
+        return table(("", "Check", "Where", "What", "Difference", "What to do", "Understood"), rows)
 
 
 def _explanation(row: Mapping[str, Any]) -> str | SafeString:
@@ -222,16 +292,14 @@ def _explanation(row: Mapping[str, Any]) -> str | SafeString:
     return format_html('<a href="{}?finding={}">Explain</a>', reverse("admin:ledger_explainedfinding_add"), row["id"])
 
 
-def _table(headings: tuple[str, ...], rows: SafeString) -> SafeString:
-    if not rows:
-        return format_html("{}", "None")
-    heads = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
-    return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", heads, rows)
-
-
-def _grouped(text: str) -> str:
-    """An amount with separators of thousands; anything else as it is."""
-    return f"{int(text):,}" if text.removeprefix("-").isdecimal() else text
+def _figure(row: Mapping[str, Any], figure: str | int) -> str:
+    """A figure of a finding: an amount in coins where it is of a coin, else with separators; text as it is."""
+    text = str(figure)
+    if not text.removeprefix("-").isdecimal():
+        return text
+    if row.get("asset") and row.get("network") and row.get("environment"):
+        return money(int(text), (row["environment"], row["network"]), row["asset"])
+    return f"{int(text):,}"
 
 
 class ExplainForm(forms.ModelForm[ExplainedFinding]):
@@ -256,7 +324,7 @@ class ExplainForm(forms.ModelForm[ExplainedFinding]):
 
 
 @admin.register(ExplainedFinding)
-class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
+class ExplainedFindingAdmin(RecordPage[ExplainedFinding]):
     """Findings that are understood: named, with a note and an end. Withdrawing one lets it count again."""
 
     form = ExplainForm

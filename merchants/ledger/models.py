@@ -47,7 +47,7 @@ class Account(models.Model):
         ]
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [self.environment, self.network, self.asset, self.kind, self.owner]))
+        return f"{self.get_kind_display()}: {self.asset} on {self.network} ({self.environment})"
 
     @property
     def rules(self) -> Rules:
@@ -77,7 +77,7 @@ class Posting(ids.KeyedByTime, models.Model):
         indexes: ClassVar = [models.Index(fields=["reference"], name="posting_by_reference")]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.reference}"
+        return self.kind.replace("_", " ").capitalize()
 
 
 class Entry(models.Model):
@@ -100,7 +100,7 @@ class Entry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.amount:+,} {self.account}"
+        return str(self.account)
 
 
 class DaySum(models.Model):

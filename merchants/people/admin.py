@@ -15,6 +15,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from config.admin.base import ReadOnly
+from config.admin.columns import RecordPage, Table
 from config.errors import DomainError
 from merchants.admin import MerchantAdmin, UserAdmin
 from merchants.four_eyes.models import Proposal, ProposalStatus
@@ -31,7 +32,7 @@ from merchants.people.services import approve_sign_up, confirm_added_person, fol
 admin.site.unregister([EmailAddress, Authenticator, User, Group, Merchant])
 
 
-class MemberInline(admin.TabularInline[Member, Merchant]):
+class MemberInline(Table[Member, Merchant]):
     model = Member
     extra = 0
     fields = ("user", "role", "joined_at")
@@ -157,7 +158,7 @@ class InvitationForm(forms.ModelForm[Invitation]):
 
 
 @admin.register(Invitation)
-class InvitationAdmin(admin.ModelAdmin[Invitation]):
+class InvitationAdmin(RecordPage[Invitation]):
     """Invites people to open a merchant of their own; those of merchants are only shown."""
 
     form = InvitationForm
@@ -172,7 +173,7 @@ class InvitationAdmin(admin.ModelAdmin[Invitation]):
 
 
 @admin.register(SignUp)
-class SignUpAdmin(ReadOnly, admin.ModelAdmin[SignUp]):
+class SignUpAdmin(ReadOnly, RecordPage[SignUp]):
     """People who have signed up and have no merchant yet."""
 
     list_display = ("user", "merchant_name", "requested_at", "needs_approval")

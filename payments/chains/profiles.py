@@ -102,6 +102,12 @@ class NetworkProfile:
     """`known_not_accepted`: bridged look-alikes by name, so that a payer who sent one learns why it does not count."""
 
     @property
+    def explorer_of_accounts(self) -> str:
+        """Where people look an address up: it follows. Empty where nobody can."""
+        words = {"evm": "address/", "stellar": "account/"}[self.family]
+        return f"{self.explorer.removesuffix('tx/')}{words}" if self.explorer else ""
+
+    @property
     def head_stall_seconds(self) -> float:
         """How long the newest block may stay the same before it is called a delay."""
         return max(SHORTEST_STALL_SECONDS, STALLED_BLOCKS * self.block_seconds)

@@ -17,6 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.admin.base import LongList, ReadOnly, confirmation_page, confirms
+from config.admin.columns import RecordPage
 from merchants.ledger.models import Stop
 from merchants.wording import from_now
 from payments.chains import registry
@@ -34,7 +35,7 @@ _NONE = format_html("{}", "none")
 
 
 @admin.register(Alarm)
-class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
+class AlarmAdmin(ReadOnly, RecordPage[Alarm]):
     list_display = ("__str__", "message", "raised", "cleared", "acknowledged_by")
     list_filter = ("environment", "network", ("cleared_at", admin.EmptyFieldListFilter), "kind")
     list_per_page = 50
@@ -83,7 +84,7 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
 
 
 @admin.register(NetworkSnapshot)
-class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
+class NetworkAdmin(ReadOnly, RecordPage[NetworkSnapshot]):
     """Every network in one line, and a page for each with its providers, coins and costs. Sends no query to a
     network."""
 
@@ -292,7 +293,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
 
 
 @admin.register(RoleChange)
-class RoleChangeAdmin(ReadOnly, LongList, admin.ModelAdmin[RoleChange]):
+class RoleChangeAdmin(ReadOnly, LongList, RecordPage[RoleChange]):
     list_display = ("__str__", "transaction_hash", "known_by", "known_at")
     list_filter = ("environment", "network", "role", ("known_at", admin.EmptyFieldListFilter))
     actions = ("know",)

@@ -7,18 +7,19 @@ from typing import ClassVar
 from django.contrib import admin
 
 from config.admin.base import ReadOnly
+from config.admin.columns import RecordPage
 from payments.rates.models import CurrentRate, RateSnapshot, RecordedRate
 
 
 @admin.register(CurrentRate)
-class CurrentRateAdmin(ReadOnly, admin.ModelAdmin[CurrentRate]):
+class CurrentRateAdmin(ReadOnly, RecordPage[CurrentRate]):
     list_display = ("base", "quote", "rate", "sources", "observed_at", "agreed_at")
     ordering: ClassVar = ["base", "quote"]
     search_fields = ("base", "quote")
 
 
 @admin.register(RateSnapshot)
-class RateSnapshotAdmin(ReadOnly, admin.ModelAdmin[RateSnapshot]):
+class RateSnapshotAdmin(ReadOnly, RecordPage[RateSnapshot]):
     list_display = ("base", "quote", "rate", "source", "observed_at", "fetched_at")
     list_filter = ("source", "base")
     ordering: ClassVar = ["-id"]
@@ -27,7 +28,7 @@ class RateSnapshotAdmin(ReadOnly, admin.ModelAdmin[RateSnapshot]):
 
 
 @admin.register(RecordedRate)
-class RecordedRateAdmin(ReadOnly, admin.ModelAdmin[RecordedRate]):
+class RecordedRateAdmin(ReadOnly, RecordPage[RecordedRate]):
     list_display = ("day", "environment", "base", "quote", "rate", "source", "recorded_at")
     list_filter = ("environment", "base")
     ordering: ClassVar = ["-id"]

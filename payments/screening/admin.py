@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.contrib import admin
 
 from config.admin.base import LongList, ReadOnly
+from config.admin.columns import RecordPage
 from payments.screening.models import ListedAddress, SanctionsList
 
 
 @admin.register(SanctionsList)
-class SanctionsListAdmin(ReadOnly, LongList, admin.ModelAdmin[SanctionsList]):
+class SanctionsListAdmin(ReadOnly, LongList, RecordPage[SanctionsList]):
     list_display = (
         "source",
         "file_name",
@@ -24,7 +25,7 @@ class SanctionsListAdmin(ReadOnly, LongList, admin.ModelAdmin[SanctionsList]):
 
 
 @admin.register(ListedAddress)
-class ListedAddressAdmin(ReadOnly, LongList, admin.ModelAdmin[ListedAddress]):
+class ListedAddressAdmin(ReadOnly, LongList, RecordPage[ListedAddress]):
     list_display = ("address", "name", "programme", "entry", "source")
     list_filter = ("source__source",)
     list_select_related = ("source",)

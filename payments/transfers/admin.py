@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.columns import RecordPage, Table
 from config.errors import DomainError
 from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals
@@ -35,7 +36,7 @@ from payments.transfers.states import PayoutStatus
 
 
 @admin.register(PayoutPolicy)
-class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
+class PayoutPolicyAdmin(RecordPage[PayoutPolicy]):
     """The limits. Every change is stored with its old and new values under History.
 
     What lets less leave holds at once; what lets more leave is proposed to another operator.
@@ -94,7 +95,7 @@ class ShowsWhoSaidSo:
         return in_words(row.said_by)
 
 
-class TransferLineInline(ReadOnly, admin.TabularInline[TransferLine, Transfer]):
+class TransferLineInline(ReadOnly, Table[TransferLine, Transfer]):
     model = TransferLine
     fields = ("place", "payout", "recipient", "claimable_balance", "status")
     readonly_fields = fields
@@ -112,7 +113,7 @@ class TransferLineInline(ReadOnly, admin.TabularInline[TransferLine, Transfer]):
         return line.payout.get_status_display()
 
 
-class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
+class LineOfPayoutInline(ReadOnly, Table[TransferLine, Payout]):
     model = TransferLine
     verbose_name_plural = "transfers signed for it"
     fields = ("transfer", "place", "transaction_hash", "claimable_balance", "outcome")
@@ -128,7 +129,7 @@ class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
         return line.transfer.get_status_display()
 
 
-class EnvelopeInline(ReadOnly, admin.TabularInline[Envelope, Transfer]):
+class EnvelopeInline(ReadOnly, Table[Envelope, Transfer]):
     model = Envelope
     fields = ("transaction_hash", "signed_at", "valid_until", "fee_limit_units")
     readonly_fields = fields
@@ -136,7 +137,7 @@ class EnvelopeInline(ReadOnly, admin.TabularInline[Envelope, Transfer]):
 
 
 @admin.register(Payout)
-class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
+class PayoutAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Payout]):
     list_display = (
         "reference",
         "merchant",
@@ -212,9 +213,10 @@ class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
 
 
 @admin.register(Transfer)
-class TransferAdmin(ReadOnly, ShowsWhoSaidSo, LongList, admin.ModelAdmin[Transfer]):
+class TransferAdmin(ReadOnly, ShowsWhoSaidSo, LongList, RecordPage[Transfer]):
+    native_amounts = ("fee_units",)
     list_display = (
-        "id",
+        "created_at",
         "network",
         "environment",
         "purpose",
@@ -223,7 +225,7 @@ class TransferAdmin(ReadOnly, ShowsWhoSaidSo, LongList, admin.ModelAdmin[Transfe
         "status",
         "transaction_hash",
         "send_count",
-        "created_at",
+        "fee_units",
     )
     list_filter = ("environment", "network", "purpose", "status")
     search_fields = ("transaction_hash", "envelopes__transaction_hash", "lines__payout__reference")
@@ -233,7 +235,7 @@ class TransferAdmin(ReadOnly, ShowsWhoSaidSo, LongList, admin.ModelAdmin[Transfe
     inlines = (EnvelopeInline, TransferLineInline)
 
 
-class ChannelInline(ReadOnly, admin.TabularInline[Channel, Wallet]):
+class ChannelInline(ReadOnly, Table[Channel, Wallet]):
     model = Channel
     fields = ("address", "next_sequence")
     readonly_fields = fields
@@ -241,7 +243,7 @@ class ChannelInline(ReadOnly, admin.TabularInline[Channel, Wallet]):
 
 
 @admin.register(Wallet)
-class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
+class WalletAdmin(ReadOnly, RecordPage[Wallet]):
     list_display = ("network", "environment", "address", "next_sequence", "checked_at", "last_error")
     list_filter = ("environment", "network")
     inlines = (ChannelInline,)

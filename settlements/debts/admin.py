@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config.admin.base import LongList, ReadOnly, confirmation_page
+from config.admin.columns import RecordPage
 from config.errors import DomainError, InvalidParameter
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import Proposal, ProposalStatus
@@ -25,7 +26,7 @@ from settlements.models import Debt, DebtDecision, DebtEnding
 
 
 @admin.register(Debt)
-class DebtAdmin(ReadOnly, LongList, admin.ModelAdmin[Debt]):
+class DebtAdmin(ReadOnly, LongList, RecordPage[Debt]):
     """Every coin in which a merchant owes something now."""
 
     list_display = ("merchant_name", "coins", "network", "environment")
@@ -105,7 +106,7 @@ class DebtAdmin(ReadOnly, LongList, admin.ModelAdmin[Debt]):
 
 
 @admin.register(DebtDecision)
-class DebtDecisionAdmin(ReadOnly, LongList, admin.ModelAdmin[DebtDecision]):
+class DebtDecisionAdmin(ReadOnly, LongList, RecordPage[DebtDecision]):
     """Debts that operators have ended, and who decided it."""
 
     list_display = (

@@ -12,13 +12,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from config.admin.base import LongList, ReadOnly
+from config.admin.columns import RecordPage
 from settlements.invoices.documents import money
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.invoices.paper import page_of
 
 
 @admin.register(Invoice)
-class InvoiceAdmin(ReadOnly, LongList, admin.ModelAdmin[Invoice]):
+class InvoiceAdmin(ReadOnly, LongList, RecordPage[Invoice]):
     list_display = ("number", "kind", "merchant", "month", "shown_total", "currency", "tax_rate", "created_at", "page")
     list_filter = ("environment", "kind", "month", "currency")
     list_select_related = ("merchant",)
@@ -44,7 +45,7 @@ class InvoiceAdmin(ReadOnly, LongList, admin.ModelAdmin[Invoice]):
 
 
 @admin.register(BillingDetails)
-class BillingDetailsAdmin(LongList, admin.ModelAdmin[BillingDetails]):
+class BillingDetailsAdmin(LongList, RecordPage[BillingDetails]):
     list_display = ("merchant", "name", "country", "tax_id", "treatment")
     list_filter = ("treatment", "country")
     list_select_related = ("merchant",)
@@ -59,5 +60,5 @@ class BillingDetailsAdmin(LongList, admin.ModelAdmin[BillingDetails]):
 
 
 @admin.register(InvoiceSeries)
-class InvoiceSeriesAdmin(ReadOnly, admin.ModelAdmin[InvoiceSeries]):
+class InvoiceSeriesAdmin(ReadOnly, RecordPage[InvoiceSeries]):
     list_display = ("environment", "last_number", "begins_on")

@@ -80,20 +80,20 @@ def test_postings_and_accounts_are_found_by_a_public_id(
 ) -> None:
     public_id = ids.PAYMENT.encode(payment_id)
     assert posting.reference in page(operator, "posting_changelist", q=public_id)
-    assert str(payment_id) in page(operator, "account_changelist", q=public_id)
+    assert "12.50 USDC" in page(operator, "account_changelist", q=public_id)
     assert posting.reference in page(operator, "posting_changelist", q=str(posting.pk))
 
 
-def test_a_posting_shows_its_entries_in_base_units(operator: Client, posting: Posting) -> None:
+def test_a_posting_shows_its_entries_in_coins(operator: Client, posting: Posting) -> None:
     shown = page(operator, "posting_change", posting.pk)
-    cells = re.findall(r'<td class="field-(debit|credit)">\s*<p>([^<]*)</p>', shown)
-    assert cells == [("debit", "12,500,000"), ("credit", ""), ("debit", ""), ("credit", "12,500,000")]
+    cells = re.findall(r'<td class="field-(debit|credit)-shown">\s*<p>([^<]*)</p>', shown)
+    assert cells == [("debit", "12.50 USDC"), ("credit", "–"), ("debit", "–"), ("credit", "12.50 USDC")]
 
 
 def test_an_account_shows_what_it_holds_and_its_entries(operator: Client, posting: Posting) -> None:
     shown = page(operator, "account_change", Account.objects.get(kind="payment").pk)
-    assert "12,500,000 USDC" in shown
-    assert "+12,500,000" in shown
+    assert "12.50 USDC" in shown
+    assert "+12.50 USDC" in shown
     assert str(posting) in shown
 
 
@@ -103,7 +103,7 @@ def test_a_run_shows_its_findings_as_text(operator: Client, run: ReconcileRun) -
     assert "&lt;b&gt;an account&lt;/b&gt;" in shown
     assert "expected 5, found 6" in shown
     assert "&lt;i&gt;a loss&lt;/i&gt;" in shown
-    for words in ("99.9300 %", "sandbox ethereum USDC: 1,234", "sandbox, ethereum, everything, wallets at block 7"):
+    for words in ("99.9300 %", ": 0.001234 USDC", "sandbox, ethereum, everything, wallets at block 7"):
         assert words in shown
 
 

@@ -131,8 +131,8 @@ class TestPost:
         ]
         assert balance(COINS, environment=SANDBOX) == 5_000_000
         assert balance(account, environment=SANDBOX) == 5_000_000
-        assert str(stored) == "deposit_credited ethereum:0xabc:0:1"
-        assert str(stored.entries.get(amount__gt=0)) == "+5,000,000 sandbox ethereum USDC chain:deposit"
+        assert str(stored) == "Deposit credited"
+        assert str(stored.entries.get(amount__gt=0)) == "Coins at deposit addresses: USDC on ethereum (sandbox)"
 
     def test_the_largest_amount_a_token_can_have_stays_exact(self) -> None:
         account = payment_account()

@@ -25,7 +25,7 @@ def test_refunds_are_listed_and_found(operator: Client) -> None:
     for words in (
         first.public_id,
         second.public_id,
-        "10.000000 USDC on stellar",
+        "10.00 USDC",
         "Waiting for a transfer",
         "not asked",
     ):

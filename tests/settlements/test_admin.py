@@ -35,7 +35,7 @@ def test_settlements_and_runs_are_looked_up(client: Client, settlement: Settleme
     log_in(client, "view_settlement", "view_settlementrun")
     found = client.get(reverse("admin:settlements_settlement_changelist"), {"q": settlement.public_id})
     assert found.status_code == 200
-    assert "10.000000 USDC" in found.content.decode()
+    assert "10.00 USDC" in found.content.decode()
     one = client.get(reverse("admin:settlements_settlement_change", args=[settlement.pk]))
     assert settlement.destination in one.content.decode()
     assert client.get(reverse("admin:settlements_settlement_changelist"), {"q": "Corner"}).status_code == 200

@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.columns import RecordPage
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import format_crypto
@@ -37,7 +38,7 @@ PROPOSALS = "admin:four_eyes_proposal_changelist"
 
 
 @admin.register(Withdrawal)
-class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
+class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
     """House balances and withdrawals. "Add" creates a proposal."""
 
     list_display = (
@@ -212,7 +213,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
 
 
 @admin.register(AllowedAddress)
-class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
+class AllowedAddressAdmin(RecordPage[AllowedAddress]):
     """The allow list. Adding proposes, and another operator agrees; removing takes one."""
 
     list_display = ("label", "state", "address", "memo", "environment", "network", "added_by")

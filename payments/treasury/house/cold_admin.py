@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from config.admin.base import LongList, ReadOnly
+from config.admin.columns import RecordPage
 from config.errors import DomainError
 from merchants.four_eyes.admin import show_outcome
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
@@ -28,7 +29,7 @@ WALLETS = "admin:payments_coldwallet_changelist"
 
 
 @admin.register(ColdWallet)
-class ColdWalletAdmin(ReadOnly, admin.ModelAdmin[ColdWallet]):
+class ColdWalletAdmin(ReadOnly, RecordPage[ColdWallet]):
     """Balances of hot and cold wallets beside their targets; adding proposes a skim."""
 
     list_display = ("address", "environment", "network", "first_height", "read_to")
@@ -82,7 +83,7 @@ class ColdWalletAdmin(ReadOnly, admin.ModelAdmin[ColdWallet]):
 
 
 @admin.register(ColdMove)
-class ColdMoveAdmin(ReadOnly, LongList, admin.ModelAdmin[ColdMove]):
+class ColdMoveAdmin(ReadOnly, LongList, RecordPage[ColdMove]):
     """Outgoing transfers of cold wallets."""
 
     list_display = ("coins", "kind", "wallet", "recipient", "transaction_hash", "height", "seen_at", "note")

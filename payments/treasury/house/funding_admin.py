@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.columns import RecordPage
 from config.errors import DomainError
 from merchants.four_eyes.admin import show_outcome
 from merchants.models import User
@@ -22,7 +23,7 @@ from payments.treasury.house.models import Funding
 
 
 @admin.register(Funding)
-class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
+class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
     """Fundings by the house, booked or expected; adding one proposes it."""
 
     list_display = (

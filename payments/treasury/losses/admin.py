@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config.admin.base import LongList, ReadOnly, confirmation_page
+from config.admin.columns import RecordPage
 from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind
@@ -18,7 +19,7 @@ from payments.treasury.losses.services import propose_loss
 
 
 @admin.register(MissingCoins)
-class MissingCoinsAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[MissingCoins]):
+class MissingCoinsAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[MissingCoins]):
     list_display = (
         "coins",
         "network",

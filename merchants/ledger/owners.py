@@ -1,0 +1,40 @@
+"""Names of the owners of ledger accounts, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from config.hooks import Hook
+from merchants.ledger.chart import Owner
+from merchants.ledger.models import Account
+from merchants.models import Merchant
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerName:
+    """A merchant's name, or the id of the payment or payout; `label` and `key` are of its record."""
+
+    name: str
+    label: str = ""
+    key: UUID | str = ""
+
+
+names_of_records: Hook[[Collection[UUID]], Mapping[UUID, OwnerName]] = Hook("names_of_records")
+"""Names of payments, payouts and deposits by key; payments provide it."""
+
+
+def name_owners(accounts: Iterable[Account]) -> dict[int, OwnerName]:
+    """Owners by the key of the account, with one query for each kind of record; of nobody, the house."""
+    found = list(accounts)
+    owners = {each.pk: UUID(each.owner) for each in found if each.owner}
+    of_merchants = {owners[each.pk] for each in found if each.rules.owner == Owner.MERCHANT}
+    merchants = Merchant.objects.in_bulk(of_merchants)
+    others = set(owners.values()) - of_merchants
+    names = dict(names_of_records(others)) if others else {}
+    names |= {key: OwnerName(each.name, "merchants.Merchant", key) for key, each in merchants.items()}
+    return {
+        each.pk: names.get(owners[each.pk], OwnerName("unknown")) if each.owner else OwnerName("the house")
+        for each in found
+    }
