@@ -79,6 +79,18 @@ def whole_millionths(units: int, decimals: int) -> int:
     return units // step * step
 
 
+def converted(units: int, rate: Decimal, from_decimals: int, to_decimals: int) -> int:
+    """Base units of a coin as base units of another, at `rate` of the other for one; rounded down."""
+    numerator, denominator = rate.as_integer_ratio()
+    return units * numerator * int(10**to_decimals) // (denominator * int(10**from_decimals))
+
+
+def units_worth(units: int, rate: Decimal, from_decimals: int, to_decimals: int) -> int:
+    """The fewest base units of a coin that are worth so many of another, at `rate` of the other for one."""
+    numerator, denominator = rate.as_integer_ratio()
+    return -(-units * denominator * int(10**from_decimals) // (numerator * int(10**to_decimals)))
+
+
 def apportion(total: int, weights: Sequence[int | Decimal]) -> list[int]:
     """Whole parts of `total` in the proportion of the weights, by largest remainder: they add up to it exactly."""
     with localcontext(prec=200):

@@ -22,7 +22,6 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
 from merchants.ledger.posting import AccountRef, InsufficientFunds, lock_accounts, post_drafts
 from merchants.models import Merchant, MerchantSettings, RecordCountDelta
-from merchants.services import fee_bps_of
 from payments.chains import registry
 from payments.merchant_wallets.models import MerchantWallet
 from payments.models import BalanceChange
@@ -122,13 +121,15 @@ def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> 
     if hold_still:
         _lock_ledger(chosen)
     closed = _closed_networks(run.environment)
-    made = plan(facts_of(run.merchant, chosen, until=run.period_end, now=timezone.now(), closed=closed))
+    facts = facts_of(run.merchant, chosen, until=run.period_end, now=timezone.now(), closed=closed)
+    made = plan(facts)
     if made.carried_over:
         run.carried_over = [left.to_record() for left in made.carried_over]
         run.save(update_fields=["carried_over"])
     if made.settlements or made.offsets:
-        stored = [(planned, _settlement_of(run, planned, fee_bps_of(run.merchant))) for planned in made.settlements]
-        _store(run, stored, [_offset_of(run, offset) for offset in made.offsets])
+        settlements = [(planned, _settlement_of(run, planned, facts.terms.fee_bps)) for planned in made.settlements]
+        offsets = [_offset_of(run, offset) for offset in made.offsets]
+        _store(run, settlements, offsets)
     if made.settlements:
         wake("settlements.advance_due")
     logger.info(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from config import ids
-from config.money import FIAT_DIGITS, fiat_share, from_units
+from config.money import FIAT_DIGITS, converted, fiat_share, from_units
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.day_sums import sums_before
 from merchants.ledger.models import Account, Entry, Posting
@@ -27,7 +27,6 @@ from payments.models import BalanceChange, Discrepancy, Payment
 from payments.monitoring.accounting.periods import Days
 from settlements.models import Settlement
 from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, payout_parameters
-from settlements.plans.conversion import converted
 from settlements.plans.postings import RESERVED
 from settlements.plans.statements import LineType
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
+from django.conf import settings
 from django.db.models import CharField, Count, Exists, F, OuterRef, PositiveSmallIntegerField, Q, QuerySet, Sum, Value
 
 from config import ids
 from config.fields import UnitsField
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Account
 from merchants.models import Merchant, MerchantSettings
 from merchants.services import fee_bps_of
 from merchants.wallets import WalletRules
@@ -29,7 +32,6 @@ from settlements.models import FeeRemainder, Settlement
 from settlements.plans.fee_history import PAID, REVERSED, charged_before
 from settlements.plans.planning import CarriedOver, CarryReason, Plan, Pot, SettlementFacts, Terms, WalletKey
 from settlements.plans.pricing import debt_prices, known_prices, rate_moment
-from settlements.plans.reading import debts_to_repay
 from settlements.plans.schedule import Period
 from settlements.plans.statements import REFUNDED
 from settlements.states import BLOCKING, RateMoment, SettlementStatus
@@ -76,6 +78,8 @@ def facts_of(
     payable = {key for key in wallets if key.network in in_use}
     coins = {pot.coin for pot in pots}
     debts = {(network, coin): int(owed) for network, _wallet, coin, _digits, owed in found["owed"]}
+    prices = known_prices(coins, currency, environment=environment)
+    prices_of_debts = debt_prices(coins, debts, environment=environment)
     return SettlementFacts(
         pots=pots,
         terms=Terms(
@@ -88,7 +92,7 @@ def facts_of(
         ),
         now=now,
         decimals={key.network: registry.decimals(environment, key.network, currency) for key in payable},
-        prices=known_prices(coins, currency, environment=environment),
+        prices=prices,
         blocked={WalletKey(*row[:2]) for row in found["blocked"]},
         invalid=_invalid(environment, payable),
         waiting={WalletKey(*row[:2]) for row in found["waiting"]},
@@ -99,7 +103,7 @@ def facts_of(
             for network, wallet, coin, digits, held in sorted(found["held"])
         ),
         debts=debts,
-        debt_prices=debt_prices(coins, debts, environment=environment),
+        debt_prices=prices_of_debts,
         refusals={
             (network, wallet): problem
             for network, wallet, problem, _, _ in found["refused"]
@@ -145,7 +149,7 @@ def _rows_of(
     refused = RefusedWallet.objects.filter(
         environment=environment, asset=currency, wallet__in={key.wallet for key in wallets}
     )
-    owed = debts_to_repay(merchant_id, environment)
+    owed = _debts_to_repay(merchant_id, environment)
     wallet = ("network", "destination")
     rows = _marked("blocked", blocked, *wallet, _NO_COIN, _NO_DIGITS, _NOTHING).union(
         _marked("waiting", waiting, *wallet, _NO_COIN, _NO_DIGITS, _NOTHING),
@@ -163,6 +167,25 @@ def _rows_of(
 _NO_COIN = Value("", output_field=CharField())
 _NO_DIGITS = Value(0, output_field=PositiveSmallIntegerField())
 _NOTHING = Value(0, output_field=UnitsField())
+
+
+def _debts_to_repay(merchant_id: uuid.UUID, environment: str) -> QuerySet[Account]:
+    """The accounts of what a merchant owes. Where the operator leaves other coins alone, only of what was settled
+    ahead: that settlement may have been made of those coins."""
+    owed = Account.objects.filter(
+        environment=environment, owner=str(merchant_id), kind=AccountKind.MERCHANT_RECEIVABLE, balance__gt=0
+    )
+    if settings.OFFSET_DEBTS:
+        return owed
+    ahead = BalanceChange.objects.filter(
+        merchant=merchant_id,
+        environment=environment,
+        network=OuterRef("network"),
+        asset=OuterRef("asset"),
+        kind=BalanceChangeKind.SETTLED_AHEAD,
+        settlement=None,
+    )
+    return owed.filter(Exists(ahead))
 
 
 def _marked(kind: str, rows: QuerySet[Any], *columns: Any) -> QuerySet[Any, Any]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from config.money import whole_millionths
-from settlements.plans.conversion import Price, converted, units_worth
+from config.money import converted, units_worth, whole_millionths
+from settlements.plans.conversion import Price
 
 PAR: Final = Decimal(1)
 """A coin is worth as much on one network as on another."""

@@ -15,9 +15,9 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from config.api.renderers import format_instant
-from config.money import from_units, whole_millionths
+from config.money import converted, from_units, whole_millionths
 from merchants.wallets import WalletRules
-from settlements.plans.conversion import Price, converted
+from settlements.plans.conversion import Price
 from settlements.plans.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
 
 BASIS_POINTS: Final = 10_000

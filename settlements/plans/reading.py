@@ -7,14 +7,11 @@ from datetime import datetime
 from itertools import starmap
 from typing import Any
 
-from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
 from config.api.renderers import format_instant
-from merchants.ledger.chart import AccountKind
-from merchants.ledger.models import Account
 from merchants.models import Merchant
 from merchants.wallets import wallet_key
 from payments.merchant_wallets.models import MerchantWallet
@@ -51,25 +48,6 @@ def changes_of(settlement: Settlement) -> QuerySet[BalanceChange]:
     earlier = BalanceChange.objects.filter(payment=OuterRef("payment"), asset=OuterRef("asset"), id__lt=OuterRef("id"))
     before = earlier.order_by().values("payment").values(total=Sum("amount"))
     return BalanceChange.objects.filter(settlement=settlement.id).annotate(before=Subquery(before))
-
-
-def debts_to_repay(merchant_id: uuid.UUID, environment: str) -> QuerySet[Account]:
-    """The accounts of what a merchant owes. Where the operator leaves other coins alone, only of what was settled
-    ahead: that settlement may have been made of those coins."""
-    owed = Account.objects.filter(
-        environment=environment, owner=str(merchant_id), kind=AccountKind.MERCHANT_RECEIVABLE, balance__gt=0
-    )
-    if settings.OFFSET_DEBTS:
-        return owed
-    ahead = BalanceChange.objects.filter(
-        merchant=merchant_id,
-        environment=environment,
-        network=OuterRef("network"),
-        asset=OuterRef("asset"),
-        kind=BalanceChangeKind.SETTLED_AHEAD,
-        settlement=None,
-    )
-    return owed.filter(Exists(ahead))
 
 
 def other_sides(settlement: Settlement) -> dict[tuple[str, str], OtherSide]:

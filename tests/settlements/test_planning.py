@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.money import format_crypto, whole_millionths
+from config.money import converted, format_crypto, whole_millionths
 from merchants.wallets import WalletRules, instants_after, wallet_key
-from settlements.plans.conversion import Price, converted
+from settlements.plans.conversion import Price
 from settlements.plans.planning import (
     CarriedOver,
     CarryReason,
