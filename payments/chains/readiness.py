@@ -14,7 +14,7 @@ from payments.chains.protocol.scans import Cursor
 
 logger = structlog.get_logger(__name__)
 
-ASK_AGAIN_SECONDS = 30.0
+RECHECK_SECONDS = 30.0
 """How often a network whose set-up is wrong is looked at again: somebody may be putting it right."""
 
 
@@ -42,8 +42,8 @@ class Readiness:
         `believed_seconds`."""
         if part in self._found_right and self.clock() - self._found_right[part] < believed_seconds:
             return
-        asked_at, fault = self._found_wrong.get(part, (0.0, ""))
-        if fault and self.clock() - asked_at < ASK_AGAIN_SECONDS:
+        queried_at, fault = self._found_wrong.get(part, (0.0, ""))
+        if fault and self.clock() - queried_at < RECHECK_SECONDS:
             raise NotSetUp(fault)
         try:
             check()

@@ -107,7 +107,7 @@ def _look_again(chain: Chain, asset: Asset, due: Sequence[SweptAddress]) -> None
 def note_refusal(line: SweptAddress, why: Unsweepable | None) -> None:
     """Set why nothing can be moved now, and when that is tried again. Does not save the row."""
     line.reason = UnsweptReason(why.reason) if why else UnsweptReason.PASSING
-    line.said = why.said if why else ""
+    line.said = why.message if why else ""
     line.tries += 1
     line.try_again_at = timezone.now() + pause_after(line.tries)
 

@@ -14,8 +14,8 @@ HOW = {
     "agreed": {"agree", "agree_on", "agree_each", "believe"},
     "named by any": {"gather"},
     "middle": {"middle", "upper_middle"},
-    "any": {"ask", "any", "anyone"},
-    "all are told": {"tell"},
+    "any": {"query", "any", "anyone"},
+    "all are told": {"submit"},
 }
 METHODS = {method for methods in HOW.values() for method in methods}
 

@@ -117,7 +117,7 @@ def test_an_invented_transfer_is_not_credited_however_long_the_other_provider_is
     raise_alarms()
     [said] = open_alarms("network_unavailable").values()
     assert said.endswith(
-        "Only 1 of 2 providers that must say the same about polygon answer. Deposits and payouts wait; nothing is lost."
+        "Only 1 of 2 providers that must report the same of polygon answer. Deposits and payouts wait; nothing is lost."
     )
     [notice] = look_at(payment, timezone.now()).notices
     assert notice.title == "Polygon is slow to answer"
@@ -170,8 +170,8 @@ def test_a_false_failure_that_is_outvoted_is_told_by_the_worker_that_follows_pay
     liar, *honest = (scene.providers[place].name for place in (1, 0, 2))
     assert subject == liar
     sent = Transfer.objects.latest("sequence").transaction_hash
-    assert said.startswith(f"eth_getTransactionReceipt {sent}: it says it failed in block ")
-    assert f"; {', '.join(honest)} says it succeeded in block " in said
+    assert said.startswith(f"eth_getTransactionReceipt {sent}: it reports it failed in block ")
+    assert f"; {', '.join(honest)} reports it succeeded in block " in said
     # Each row keeps whom it rests on, and no key.
     [deposit] = Deposit.objects.all()
     assert deposit.said_by == [honest[0], liar]
@@ -250,7 +250,7 @@ def test_two_liars_of_four_credit_nothing_and_are_put_aside_once_they_can_be_tol
     first, second = scene.providers[:2]
     told = open_alarms("provider_put_aside")
     assert set(told) == {first.name, second.name}
-    invented = f"eth_getTransactionReceipt {'0x' + 'f0' * 32}: it says it succeeded in block "
+    invented = f"eth_getTransactionReceipt {'0x' + 'f0' * 32}: it reports it succeeded in block "
     assert invented in told[first.name]
     assert f"moving {MILLION} units" in told[first.name]
     assert "eth_getLogs of block " in told[second.name]

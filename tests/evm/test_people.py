@@ -24,7 +24,7 @@ from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import parse
 from payments.chains.evm.deposit_addresses.deployment import appointment, with_owner
 from payments.chains.evm.readiness_checks import PEOPLE_SECONDS
-from payments.chains.readiness import ASK_AGAIN_SECONDS
+from payments.chains.readiness import RECHECK_SECONDS
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
@@ -137,7 +137,7 @@ def test_a_factory_that_answers_to_a_stranger_is_not_swept_with_and_takes_no_pay
     if role == "owner":
         return
     scene.tell_factory(f"set_{role}(address)", WALLET)
-    scene.now += ASK_AGAIN_SECONDS
+    scene.now += RECHECK_SECONDS
     scene.look()
     scene.sweep()
     assert (scene.held(WALLET), scene.held(THIEF)) == (80 * COIN, 0)

@@ -51,7 +51,7 @@ def without_old_states(question: dict[str, Any], answer: dict[str, Any]) -> None
 
 def test_a_receipt_that_is_not_indexed_yet_is_no_replacement(till: Till) -> None:
     transfer = till.send(100)
-    with pytest.raises(ChainUnavailable, match="does not say yet who used sequence 0"):
+    with pytest.raises(ChainUnavailable, match="does not report yet who used sequence 0"):
         seen_through(till, without_receipts).transfer_status(transfer)
     assert till.chain.transfer_status(transfer).state == "included"
 

@@ -119,7 +119,8 @@ class TestAgreeing:
         assert believed is not None
         assert believed.succeeded
         told = (
-            f"eth_getTransactionReceipt {SENT}: it says it failed in block 50; one, three says it succeeded in block 50"
+            f"eth_getTransactionReceipt {SENT}: it reports it failed in block 50; "
+            "one, three reports it succeeded in block 50"
         )
         assert three.messages() == {"two": told}
         three.fakes[1].fork = "f"
@@ -181,7 +182,7 @@ class TestAgreeing:
             fake.answers["eth_getLogs"] = refusing(words)
         with pytest.raises(RpcError) as refusal:
             two.providers.agree_on(logs(1, 60, []))
-        assert refusal.value.asks_for_less
+        assert refusal.value.is_too_large
 
     def test_an_answer_nobody_should_have_to_read_is_asked_for_in_parts(self, two: Scene) -> None:
         def reply(_: httpx.Request) -> httpx.Response:
@@ -190,7 +191,7 @@ class TestAgreeing:
         two.fakes[0].reply = reply
         with pytest.raises(RpcError) as refusal:
             two.providers.gather(logs(1, 60, []))
-        assert refusal.value.asks_for_less
+        assert refusal.value.is_too_large
         with pytest.raises(ChainUnavailable):
             two.providers.agree_on(header(1))
 
@@ -205,7 +206,7 @@ class TestFailingOver:
     def test_what_only_helps_comes_from_whoever_answers(self, two: Scene) -> None:
         two.fakes[0].fail()
         two.fakes[1].answers["eth_getTransactionCount"] = lambda *_: "0x5"
-        assert two.providers.ask(nonce("0x" + "11" * 20, 100)) == 5
+        assert two.providers.query(nonce("0x" + "11" * 20, 100)) == 5
         assert two.problems() == [("one", "failing")]
 
     @pytest.mark.parametrize("seconds", [0, DOWN_AFTER_SECONDS - 1, DOWN_AFTER_SECONDS, DOWN_AFTER_SECONDS + 1, 86_400])
@@ -258,7 +259,7 @@ class TestFailingOver:
         for _ in range(3):
             questions: list[Callable[[], object]] = [
                 two.providers.head,
-                lambda: two.providers.ask(header(1)),
+                lambda: two.providers.query(header(1)),
                 lambda: anyone(two),
             ]
             for question in questions:

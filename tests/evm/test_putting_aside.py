@@ -61,10 +61,13 @@ def aside(scene: Scene) -> dict[str, str]:
 
 
 LIES: list[tuple[Callable[[FakeProvider], None], str]] = [
-    (denies, f"eth_getTransactionReceipt {SENT}: it says nothing; two, three says it succeeded in block 50"),
-    (calls_failed, f"eth_getTransactionReceipt {SENT}: it says it failed in block 50; two, three says it succeeded"),
-    (counts_otherwise, f"eth_getTransactionCount {SOMEBODY}: it says 9; two, three says 5"),
-    (is_on_a_fork, "eth_getBlockByNumber 0x3c: it says block 60 is 0xff"),
+    (denies, f"eth_getTransactionReceipt {SENT}: it reports nothing; two, three reports it succeeded in block 50"),
+    (
+        calls_failed,
+        f"eth_getTransactionReceipt {SENT}: it reports it failed in block 50; two, three reports it succeeded",
+    ),
+    (counts_otherwise, f"eth_getTransactionCount {SOMEBODY}: it reports 9; two, three reports 5"),
+    (is_on_a_fork, "eth_getBlockByNumber 0x3c: it reports block 60 is 0xff"),
     (is_elsewhere, "one speaks for chain '0x1', not for 0x89"),
 ]
 
@@ -84,7 +87,7 @@ def test_one_that_others_contradict_three_times_is_put_aside_and_told_of(
         scene.now += APART_SECONDS
     look(scene)
     assert set(aside(scene)) == {"one"}
-    assert aside(scene)["one"].startswith("Not asked for 1 h: others have contradicted it 3 times. The last time: ")
+    assert aside(scene)["one"].startswith("Not queried for 1 h: others have contradicted it 3 times. The last time: ")
     assert told in aside(scene)["one"]
 
     before = scene.fakes[0].requests
@@ -98,7 +101,7 @@ def test_one_that_others_contradict_three_times_is_put_aside_and_told_of(
     for _ in range(3):
         scene.now += PROBE_SECONDS
         look(scene)
-    assert "Not asked for 2 h" in aside(scene)["one"]
+    assert "Not queried for 2 h" in aside(scene)["one"]
 
 
 def test_contradictions_that_are_far_between_do_not_add_up() -> None:
@@ -179,8 +182,8 @@ class TestTwoLiarsOfFour:
         with pytest.raises(ChainUnavailable, match="do not agree"):
             four.providers.agree_on(receipt(SENT, up_to=60))
         assert {kind for _, kind in four.problems()} == {"disagrees"}
-        assert f"eth_getTransactionReceipt {SENT}: it says it succeeded" in four.messages()["one"]
-        assert f"eth_getTransactionReceipt {SENT}: it says nothing" in four.messages()["three"]
+        assert f"eth_getTransactionReceipt {SENT}: it reports it succeeded" in four.messages()["one"]
+        assert f"eth_getTransactionReceipt {SENT}: it reports nothing" in four.messages()["three"]
 
     def test_where_enough_are_believed_without_asking_the_others_they_cheat(
         self, four: Scene, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from config.environments import Environment
 from payments import tasks
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable, NetworkUnavailable, NotSetUp
-from payments.chains.readiness import ASK_AGAIN_SECONDS, Readiness
+from payments.chains.readiness import RECHECK_SECONDS, Readiness
 from payments.chains.settings_lookup import settings_of
 from payments.deposits.models import ScanCursor
 from payments.rates.quoting import RateUnavailable
@@ -64,13 +64,13 @@ class TestRemembering:
                 with pytest.raises(NotSetUp, match="no contract"):
                     checks.require()
             assert checks.looked == 1
-            checks.now += ASK_AGAIN_SECONDS
+            checks.now += RECHECK_SECONDS
             with pytest.raises(NotSetUp):
                 checks.require()
             checks.finding = None
             with pytest.raises(NotSetUp):
                 checks.require()
-            checks.now += ASK_AGAIN_SECONDS
+            checks.now += RECHECK_SECONDS
             checks.require()
         assert checks.looked == 3
         told = [(each["log_level"], each["event"]) for each in said]

@@ -102,10 +102,10 @@ def test_the_key_in_an_address_is_never_said(provider: FakeProvider) -> None:
 @pytest.mark.parametrize(
     ("message", "meaning"),
     [
-        ("query returned more than 10000 results", "asks_for_less"),
-        ("exceed maximum block range: 2000", "asks_for_less"),
-        ("Log response size exceeded. You can make requests with up to a 2K block range", "asks_for_less"),
-        ("exceed max topics: too many topics", "asks_for_less"),
+        ("query returned more than 10000 results", "is_too_large"),
+        ("exceed maximum block range: 2000", "is_too_large"),
+        ("Log response size exceeded. You can make requests with up to a 2K block range", "is_too_large"),
+        ("exceed max topics: too many topics", "is_too_large"),
         ("unknown block", "misses_block"),
         ("header not found", "misses_block"),
         ("missing trie node 1d0e (path )", "misses_block"),
@@ -121,7 +121,7 @@ def test_the_key_in_an_address_is_never_said(provider: FakeProvider) -> None:
 )
 def test_what_nodes_say_is_understood(message: str, meaning: str) -> None:
     error = RpcError(-32000, message)
-    meanings = {"asks_for_less", "misses_block", "knows_already", "is_reverted", "is_passing", "takes_all_gas"}
+    meanings = {"is_too_large", "misses_block", "knows_already", "is_reverted", "is_passing", "takes_all_gas"}
     assert {name for name in meanings if getattr(error, name)} == {meaning}
 
 

@@ -70,9 +70,9 @@ def questions(scene: Scene) -> list[Callable[[], object]]:
         lambda: providers.agree_on(nonce(ACCOUNT, 100)),
         lambda: providers.gather(logs(1, 60, [])),
         lambda: providers.middle(usual_tip()),
-        lambda: providers.ask(header(1)),
+        lambda: providers.query(header(1)),
         lambda: providers.anyone(header(1)),
-        lambda: providers.tell(broadcast(b"")),
+        lambda: providers.submit(broadcast(b"")),
     ]
 
 

@@ -319,7 +319,7 @@ class TestProviders:
             scene.providers.agree_on(nonce(devnet.HOT_WALLET, 60))
             scene.now += APART_SECONDS
         assert is_aside()
-        assert "Not asked for 2 h" in str(self.told())
+        assert "Not queried for 2 h" in str(self.told())
 
     def test_one_that_fails(self, scene: Scene) -> None:
         scene.fakes[0].fail()
@@ -344,8 +344,8 @@ class TestProviders:
                 "provider_disagrees",
                 "one.example",
                 (
-                    f"eth_getBlockByNumber {hex(100)}: it says block 100 is {block_hash(100, 'f')}; "
-                    f"two.example, three.example says block 100 is {block_hash(100)}"
+                    f"eth_getBlockByNumber {hex(100)}: it reports block 100 is {block_hash(100, 'f')}; "
+                    f"two.example, three.example reports block 100 is {block_hash(100)}"
                 ),
             )
         ]

@@ -202,7 +202,7 @@ DEPLOYING = {
         (
             ("manage.py", "deploy_deposits", "--network", "polygon"),
             {**DEPLOYING, "HTTP_PROXY": "nonsense://proxy"},
-            "CommandError: The providers of polygon cannot be asked: Unknown scheme for proxy URL",
+            "CommandError: The providers of polygon cannot be queried: Unknown scheme for proxy URL",
         ),
         (
             ("manage.py", "deploy_deposits", "--network", "polygon"),

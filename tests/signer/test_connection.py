@@ -71,7 +71,7 @@ def test_whatever_else_is_said_leads_to_nothing(signer: OwnSigner, said: bytes) 
 
 def test_a_request_that_is_none_is_not_answered(signer: OwnSigner) -> None:
     with connection.connect(signer.url) as found, found.makefile("rwb") as stream, pytest.raises(Malformed):
-        connection.ask(stream, SECRET, b'{"intents": []}')
+        connection.query(stream, SECRET, b'{"intents": []}')
     assert signer.lines() == []
 
 
@@ -126,7 +126,7 @@ class _Stream(BytesIO):
 )
 def test_a_reply_of_somebody_else_is_not_believed(reply: bytes) -> None:
     with pytest.raises((connection.NotTrusted, Malformed)):
-        connection.ask(_Stream(b"number\n" + reply), SECRET, b"{}")
+        connection.query(_Stream(b"number\n" + reply), SECRET, b"{}")
 
 
 def test_requests_and_replies_are_read_as_they_were_written(signer: OwnSigner) -> None:

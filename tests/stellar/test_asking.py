@@ -20,7 +20,7 @@ from stellar_sdk import (
 
 from payments.chains.errors import PayerRefused, TransferRefused
 from payments.chains.stellar import addresses
-from payments.chains.stellar.payer_wallets.payment_request import Asked, hash_of, is_signed, unsigned
+from payments.chains.stellar.payer_wallets.payment_request import PaymentRequest, hash_of, is_signed, unsigned
 from tests.stellar.network import keys
 from tests.stellar.place import USDC, WALLET, XLM, Place, key_of
 
@@ -38,7 +38,7 @@ def place() -> Iterator[Place]:
     made.stop()
 
 
-def by_library(asked: Asked) -> TransactionEnvelope:
+def by_library(asked: PaymentRequest) -> TransactionEnvelope:
     payment = Payment(asked.recipient, Asset(asked.code, asked.issuer), f"{asked.amount / 10**7:.7f}")
     transaction = Transaction(
         source=asked.account,
@@ -62,15 +62,15 @@ def signed(raw: bytes) -> bytes:
     ("code", "memo"), list(product(["USDC", "DAI", "USDT0", "TWELVELETTER"], [None, 0, 4711, (1 << 64) - 1]))
 )
 def test_what_is_built_by_hand_is_what_the_library_builds(code: str, memo: int | None) -> None:
-    asked = Asked(
+    asked = PaymentRequest(
         PAYER.public_key, (7 << 32) + 1, 1_000, 1_900_000_000, WALLET.public_key, memo, code, ISSUER, 12_500_001
     )
     raw, library = unsigned(asked), by_library(asked)
     assert base64.b64encode(raw).decode() == library.to_xdr()
     assert hash_of(raw, keys.PASSPHRASE) == library.hash_hex()
     whole = signed(raw)
-    assert is_signed(whole, asked=raw)
-    other = unsigned(Asked(*(*(getattr(asked, name) for name in asked.__slots__[:-1]), 12_500_002)))
+    assert is_signed(whole, request=raw)
+    other = unsigned(PaymentRequest(*(*(getattr(asked, name) for name in asked.__slots__[:-1]), 12_500_002)))
     for wrong in (
         b"",
         raw,
@@ -79,7 +79,7 @@ def test_what_is_built_by_hand_is_what_the_library_builds(code: str, memo: int |
         other + whole[len(other) :],
         whole.replace(b"\0\0\0\x40", b"\0\0\0\x41"),
     ):
-        assert not is_signed(wrong, asked=raw)
+        assert not is_signed(wrong, request=raw)
 
 
 def test_a_signed_payment_arrives_for_its_payment_and_handing_it_in_again_changes_nothing(place: Place) -> None:
@@ -116,6 +116,6 @@ def test_what_nobody_would_take_is_refused_and_what_may_be_in_a_ledger_is_not(pl
     envelope.sign(key_of(80))
     with pytest.raises(TransferRefused, match="tx_bad_auth"):
         place.chain.wallet_payments.hand_in(asked, base64.b64decode(envelope.to_xdr()))
-    with pytest.raises(ValueError, match="not what the wallet was asked"):
+    with pytest.raises(ValueError, match="not the requested payment"):
         place.chain.wallet_payments.hand_in(asked, asked.raw)
     assert place.chain.reading.find_transfers(asked.transaction_hash) == ()

@@ -47,7 +47,7 @@ USELESS = {
 def test_what_is_no_whole_answer_is_none(kind: str) -> None:
     server = ToldHorizon(USELESS[kind])
     with pytest.raises(ProviderFailed, match=r"^one\.example ") as failure:
-        server.horizon.ask(records.root, "/")
+        server.horizon.query(records.root, "/")
     assert len(server.asked) == 1  # trying again is for somebody else to decide
     assert "secret" not in str(failure.value)
     assert "\x00" not in str(failure.value)
@@ -62,7 +62,7 @@ def test_what_it_does_not_have_is_no_failure_of_it(status: int) -> None:
 
 def test_a_question_keeps_the_path_and_the_key_of_its_address() -> None:
     server = told(200, recorded("root"))
-    assert server.horizon.ask(records.root, "/ledgers", cursor=7, order="asc").latest_ledger == 16
+    assert server.horizon.query(records.root, "/ledgers", cursor=7, order="asc").latest_ledger == 16
     assert str(server.asked[0].url) == "https://one.example/path/ledgers?key=secret&cursor=7&order=asc"
 
 

@@ -126,7 +126,7 @@ def test_a_horizon_that_has_not_read_a_ledger_is_not_asked_about_it(harness: Loc
     horizons = harness.chain_through(front).horizons
     height = horizons.head().height
     with pytest.raises(ChainUnavailable):
-        horizons.agree(lambda horizon: horizon.ask(records.ledger, f"/ledgers/{height}"), up_to=height + 1)
+        horizons.agree(lambda horizon: horizon.query(records.ledger, f"/ledgers/{height}"), up_to=height + 1)
     assert front.asked[f"/ledgers/{height}"] == 1
     assert problems(horizons) == {"horizon-1": []}
 

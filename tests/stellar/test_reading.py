@@ -257,8 +257,8 @@ def test_a_deposit_that_one_alone_shows_is_not_believed(harness: LocalHarness) -
     assert reader.cursor == before
     said = {state.name: state.problems["disagrees"] for state in chain.providers.states()}
     assert f"Payments of {HOT_WALLET} from ledger" in said["horizon-1"]
-    assert "it says nothing; horizon-2 says 5 units of USDC:" in said["horizon-1"]  # its envelope says 5
-    assert "it says 5 units of USDC:" in said["horizon-2"]
+    assert "it reports nothing; horizon-2 reports 5 units of USDC:" in said["horizon-1"]  # its envelope says 5
+    assert "it reports 5 units of USDC:" in said["horizon-2"]
     third = Reader(harness.chain_through(*fronts, Front(harness.local)), HOT_WALLET)
     third.cursor = before
     assert [each.amount for each in third.read().transfers] == [5]

@@ -31,10 +31,10 @@ def encode(raw: bytes) -> str:
     if len(raw) != ADDRESS_BYTES:
         raise ValueError(f"an address has {ADDRESS_BYTES} bytes, not {len(raw)}")
     digits = raw.hex().encode()
-    asked = keccak256(digits)[:ADDRESS_BYTES].hex().encode().translate(_CASE_BITS)
+    digest = keccak256(digits)[:ADDRESS_BYTES].hex().encode().translate(_CASE_BITS)
     # All 40 at once, as watchers spell tens of thousands: letters have the bit 0x40, which figures lack.
     lower = int.from_bytes(digits, "big")
-    raised = lower ^ (int.from_bytes(asked, "big") & lower >> 1)
+    raised = lower ^ (int.from_bytes(digest, "big") & lower >> 1)
     return "0x" + raised.to_bytes(2 * ADDRESS_BYTES, "big").decode()
 
 

@@ -37,9 +37,9 @@ def accepts(providers: Providers, account: str, text: str, signature: bytes) -> 
     """
     digest = int.from_bytes(messages.digest_of(text), "big")
     call = abi.call(_FUNCTION, digest, signature)
-    [said] = providers.agree_each(questions.result(account, call, providers.head().height, gas=MOST_GAS))
-    if isinstance(said, RpcError):
-        if said.is_reverted or said.takes_all_gas:
+    [answer] = providers.agree_each(questions.result(account, call, providers.head().height, gas=MOST_GAS))
+    if isinstance(answer, RpcError):
+        if answer.is_reverted or answer.takes_all_gas:
             return False
-        raise ChainUnavailable(f"{providers.network} cannot ask a contract about a signature: {said}") from said
-    return bool(said == _ACCEPTED) if said else None
+        raise ChainUnavailable(f"{providers.network} cannot query a contract about a signature: {answer}") from answer
+    return bool(answer == _ACCEPTED) if answer else None

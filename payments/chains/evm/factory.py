@@ -158,7 +158,7 @@ def _providers(
     try:
         rpcs = [Rpc(url, chain_id=chain_id) for url in urls]
     except (OSError, ValueError) as error:  # a proxy, or the file of certificates, that the environment names
-        raise ImproperlyConfigured(f"The providers of {network} cannot be asked: {error}") from error
+        raise ImproperlyConfigured(f"The providers of {network} cannot be queried: {error}") from error
     return Providers(
         rpcs,
         network=network,

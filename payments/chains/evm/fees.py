@@ -51,9 +51,9 @@ class FeeRules:
         return Offer(min(max_fee, self.cap), tip)
 
 
-def believable_tip(*, said: int, paid: int) -> int:
+def believable_tip(*, reported: int, paid: int) -> int:
     """The usual tip as reported now, where the last blocks confirm it; else the highest that they confirm."""
-    return min(said, max(TIP_RISES * paid, TIP_ALWAYS))
+    return min(reported, max(TIP_RISES * paid, TIP_ALWAYS))
 
 
 def with_margin(gas: int) -> int:

@@ -28,9 +28,9 @@ def prices(providers: Providers) -> Prices:
     newest = providers.agree_on(questions.header(height))
     if newest is None:
         raise ChainUnavailable(f"The newest block of {providers.network} is not there any more.")
-    said = providers.middle(questions.usual_tip())
+    reported = providers.middle(questions.usual_tip())
     paid = providers.middle(questions.paid_tip(height, TIP_BLOCKS))
-    return Prices(newest.base_fee, believable_tip(said=said, paid=paid))
+    return Prices(newest.base_fee, believable_tip(reported=reported, paid=paid))
 
 
 def gas_limit(

@@ -50,8 +50,8 @@ class SetUp:
             raise
         except ChainUnavailable as error:
             if self._providers.are_elsewhere:
-                said = "; ".join(state.problems["failing"] for state in self._providers.states())
-                raise NotSetUp(f"No provider of {self._profile.network} is one: {said}.") from error
+                problems = "; ".join(state.problems["failing"] for state in self._providers.states())
+                raise NotSetUp(f"No provider of {self._profile.network} is one: {problems}.") from error
             raise
         if signing:
             self._readiness.require("key", self._check_key)
@@ -89,12 +89,12 @@ class SetUp:
             )
 
     def check_decimals(self, asset: Asset) -> None:
-        asked = questions.result(asset.contract, abi.call("decimals()"))
+        question = questions.result(asset.contract, abi.call("decimals()"))
         try:
-            answer = self._providers.agree_on(asked)
+            answer = self._providers.agree_on(question)
         except RpcError as error:
             if not error.is_reverted:
-                raise ChainUnavailable(f"{self._profile.network} cannot be asked for decimals: {error}") from error
+                raise ChainUnavailable(f"{self._profile.network} cannot be queried for decimals: {error}") from error
             answer = b""
         if len(answer) != abi.WORD:
             raise NotSetUp(f"There is no token at {asset.contract} on {self._profile.network}, for {asset.code}.")

@@ -49,15 +49,15 @@ CURSOR_FIELDS = ("final", "final_hash", "done", "read_to", "found")
 
 Item = TypeVar("Item")
 
-Events = dict[Log, "Telling"]
+Events = dict[Log, "Reports"]
 """Events, each with the providers that reported it and those that did not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Reports:
     """`silent` are those that know the last block of the query, and left the event out."""
 
-    tellers: list[Provider]
+    reporters: list[Provider]
     silent: list[Provider]
 
 
@@ -67,11 +67,11 @@ class Pace:
 
     blocks: int = FIRST_BLOCKS_PER_QUESTION
 
-    def slow_down(self, asked: int) -> None:
+    def slow_down(self, refused: int) -> None:
         """Query fewer blocks at once. ChainUnavailable when not even a single block is permitted."""
-        if asked <= 1:
+        if refused <= 1:
             raise ChainUnavailable("Providers refuse to read even one block.")
-        self.blocks = asked // 2
+        self.blocks = refused // 2
 
     def speed_up(self) -> None:
         self.blocks = min(MOST_BLOCKS_PER_QUESTION, self.blocks + self.blocks // 8 + 1)
@@ -128,14 +128,14 @@ class Reading(Balances):
         receipts, unread = self._receipts(hashes, up_to=last)
         self._note_lies(found, receipts, unread)
         next_final = max(final, min(head.finalized_height, last))
-        told: list[Receipt | UnreadReceipt] = [*receipts.values(), *unread.values()]
-        heights = {receipt.height for receipt in told}
+        reported: list[Receipt | UnreadReceipt] = [*receipts.values(), *unread.values()]
+        heights = {receipt.height for receipt in reported}
         headers = self._headers({final, next_final, last, head.height, *heights})
         if headers[final].block_hash != final_hash:
             raise FinalityViolation(f"The final block {final} of {self._network} is another one now.")
         if headers[last] != before or headers[head.height].block_hash != head.block_hash:
             raise self._changed()
-        if any(receipt.block_hash != headers[receipt.height].block_hash for receipt in told):
+        if any(receipt.block_hash != headers[receipt.height].block_hash for receipt in reported):
             raise self._changed()
         for name, receipt in list(receipts.items()):
             if record := headers[receipt.height].unread(name):
@@ -178,7 +178,7 @@ class Reading(Balances):
         read."""
         head = self._providers.head()
         believed = self._providers.believe(questions.receipt_or_place(transaction_hash, up_to=head.height))
-        found: Receipt | UnreadReceipt | None = believed.said[0]
+        found: Receipt | UnreadReceipt | None = believed.answer[0]
         if isinstance(found, UnreadReceipt):
             raise RecordUnreadable(found.record)
         return found and replace(found, said_by=believed.by)
@@ -213,12 +213,12 @@ class Reading(Balances):
 
         self.reached(last_height)
         before = self._header(last_height)
-        asked = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
-        events = self._events(first_height, last_height, asked)
-        told, unread = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
-        self._note_lies(events, told, unread)
+        question = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
+        events = self._events(first_height, last_height, question)
+        reported, unread = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        self._note_lies(events, reported, unread)
         # Anybody can send a transfer of nothing in the name of another: such a transaction is queried no further.
-        receipts = {name: each for name, each in told.items() if any(map(is_ours, token_transfers(each)))}
+        receipts = {name: each for name, each in reported.items() if any(map(is_ours, token_transfers(each)))}
         senders = self._senders(receipts)
         if self._header(last_height) != before:
             raise self._changed()
@@ -243,8 +243,8 @@ class Reading(Balances):
         """The changes of these factories' roles, by the receipts of these blocks."""
         if first_height > last_height:
             return ()
-        asked = partial(questions.logs, topics=[list(ROLE_EVENTS)], contracts=tuple(factories))
-        events = self._events(first_height, last_height, asked)
+        question = partial(questions.logs, topics=[list(ROLE_EVENTS)], contracts=tuple(factories))
+        events = self._events(first_height, last_height, question)
         receipts, unread = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
         if unread:
             raise RecordUnreadable(next(iter(unread.values())).record)
@@ -287,13 +287,15 @@ class Reading(Balances):
         if first > last or (expected is not None and not expected):
             return {}
         if expected is None:
-            asked = partial(questions.arrivals, contracts=tuple(self._assets), watched=RecipientsOfScan(watch).watched)
+            question = partial(
+                questions.arrivals, contracts=tuple(self._assets), watched=RecipientsOfScan(watch).watched
+            )
         else:
             wanted = {_digits(address) for address in expected}
-            asked = partial(questions.arrivals, recipients=tuple(expected), watched=wanted.intersection)
-        return self._events(first, last, asked)
+            question = partial(questions.arrivals, recipients=tuple(expected), watched=wanted.intersection)
+        return self._events(first, last, question)
 
-    def _events(self, first: int, last: int, asked: Callable[[int, int], Question[tuple[Log, ...]]]) -> Events:
+    def _events(self, first: int, last: int, question: Callable[[int, int], Question[tuple[Log, ...]]]) -> Events:
         """Events that any provider reports; their receipts decide whether they are true."""
         found = Events()
         while first <= last:
@@ -301,23 +303,23 @@ class Reading(Balances):
             try:
                 # Queried together with its last block: a node that lacks it would otherwise answer that nothing
                 # happened.
-                said = self._providers.gather(asked(first, until), questions.header(until))
+                reports = self._providers.gather(question(first, until), questions.header(until))
             except RpcError as error:
-                if not error.asks_for_less:
+                if not error.is_too_large:
                     raise ChainUnavailable(f"{self._network} cannot be read: {error}") from error
                 self._pace.slow_down(until - first + 1)
                 continue
             # One that is behind, or answers differently, does not keep the others from being read.
-            known = Counter(each.answers[1] for each in said if each.answers[1] is not None)
+            known = Counter(each.answers[1] for each in reports if each.answers[1] is not None)
             if max(known.values(), default=0) < self._providers.needed:
                 raise self._changed()
             [(last_block, _)] = known.most_common(1)
-            told = {each.provider.name: set(each.answers[0]) for each in said}
-            on_it = [each.provider for each in said if each.answers[1] == last_block]
-            for log in {log for each in said for log in each.answers[0]}:
-                found[log] = Telling(
-                    tellers=[each.provider for each in said if log in told[each.provider.name]],
-                    silent=[provider for provider in on_it if log not in told[provider.name]],
+            reported = {each.provider.name: set(each.answers[0]) for each in reports}
+            on_it = [each.provider for each in reports if each.answers[1] == last_block]
+            for log in {log for each in reports for log in each.answers[0]}:
+                found[log] = Reports(
+                    reporters=[each.provider for each in reports if log in reported[each.provider.name]],
+                    silent=[provider for provider in on_it if log not in reported[provider.name]],
                 )
             first = until + 1
             self._pace.speed_up()
@@ -325,17 +327,17 @@ class Reading(Balances):
 
     def _note_lies(self, events: Events, receipts: Mapping[str, Receipt], unread: Mapping[str, UnreadReceipt]) -> None:
         """Events that are not in the receipt that is agreed, and those that are and were left out by somebody."""
-        for log, telling in events.items():
+        for log, reports in events.items():
             if log.transaction_hash in unread:
                 continue
             if not log.contract:
-                self._providers.note_unreadable(telling.tellers, log.transaction_hash)
+                self._providers.note_unreadable(reports.reporters, log.transaction_hash)
                 continue
             receipt = receipts.get(log.transaction_hash)
-            if not has_moved(log, receipt) and len(telling.silent) >= self._providers.needed:
-                self._providers.note_invention(telling.tellers, log)
+            if not has_moved(log, receipt) and len(reports.silent) >= self._providers.needed:
+                self._providers.note_invention(reports.reporters, log)
             elif receipt is not None and log in receipt.logs:
-                self._providers.note_omission(telling.silent, log)
+                self._providers.note_omission(reports.silent, log)
 
     def _incoming(
         self, receipts: Iterable[Receipt], headers: dict[int, Header], watch: WatchList
@@ -365,14 +367,14 @@ class Reading(Balances):
     def _receipts(self, hashes: Collection[str], *, up_to: int) -> tuple[dict[str, Receipt], dict[str, UnreadReceipt]]:
         """Those of these transactions that are in a block and succeeded, as two providers agree, and those whose
         effects the same two cannot report."""
-        asked = [questions.receipt_or_place(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
+        wanted = [questions.receipt_or_place(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
         found: dict[str, Receipt] = {}
         unread: dict[str, UnreadReceipt] = {}
-        for some in _in_batches(asked):
+        for some in _in_batches(wanted):
             believed = self._providers.believe(*some)
-            succeeded = [each for each in believed.said if isinstance(each, Receipt) and each.succeeded]
+            succeeded = [each for each in believed.answer if isinstance(each, Receipt) and each.succeeded]
             found |= {each.transaction_hash: replace(each, said_by=believed.by) for each in succeeded}
-            unread |= {each.transaction_hash: each for each in believed.said if isinstance(each, UnreadReceipt)}
+            unread |= {each.transaction_hash: each for each in believed.answer if isinstance(each, UnreadReceipt)}
         return found, unread
 
     def _senders(self, receipts: Mapping[str, Receipt]) -> dict[str, SentTransaction]:
@@ -419,14 +421,14 @@ class RecipientsOfScan:
 
     def __init__(self, watch: WatchList) -> None:
         self._watch = watch
-        self._asked: set[str] = set()
+        self._queried: set[str] = set()
         self._watched: set[str] = set()
 
     def watched(self, recipients: set[str]) -> set[str]:
-        if fresh := recipients - self._asked:
+        if fresh := recipients - self._queried:
             matching = self._watch.matching([addresses.spelled(bytes.fromhex(digits)) for digits in fresh])
             self._watched |= {_digits(address) for address in matching}
-            self._asked |= fresh
+            self._queried |= fresh
         return recipients & self._watched
 
 
@@ -460,7 +462,7 @@ def _place(receipt: Receipt) -> tuple[int, int]:
     return receipt.height, receipt.logs[0].index if receipt.logs else 0
 
 
-def _in_batches(asked: Iterable[Item]) -> Iterator[list[Item]]:
-    waiting = iter(asked)
+def _in_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    waiting = iter(items)
     while some := list(islice(waiting, QUESTIONS_PER_BATCH)):
         yield some

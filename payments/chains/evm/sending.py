@@ -117,9 +117,9 @@ class Sending:
         )
 
     def broadcast(self, transfer: SignedTransfer) -> None:
-        said = self._providers.tell(questions.broadcast(transfer.raw))
-        refusals = [each for each in said if isinstance(each, RpcError) and not each.knows_already]
-        if len(refusals) < len(said):
+        responses = self._providers.submit(questions.broadcast(transfer.raw))
+        refusals = [each for each in responses if isinstance(each, RpcError) and not each.knows_already]
+        if len(refusals) < len(responses):
             return
         # In a block already, nodes call its nonce too low.
         head = self._providers.head()
@@ -132,7 +132,7 @@ class Sending:
             questions.receipt(transfer.transaction_hash, up_to=head.height),
             questions.nonce(transfer.sender, head.height),
         )
-        receipt, used = believed.said
+        receipt, used = believed.answer
         if isinstance(receipt, Receipt):
             return TransactionStatus(
                 state="included" if receipt.succeeded else "failed",
@@ -156,10 +156,10 @@ class Sending:
         """
         height = self._height_of_use(transfer.sender, transfer.sequence, head.height)
         believed = self._providers.believe(questions.header(height), questions.transactions(height, transfer.sender))
-        block, sent = believed.said
+        block, sent = believed.answer
         same = [each for each in sent or () if each.nonce == transfer.sequence]
         if block is None or not same or same[0].transaction_hash == transfer.transaction_hash:
-            raise ChainUnavailable(f"{self._network} does not say yet who used sequence {transfer.sequence}.")
+            raise ChainUnavailable(f"{self._network} does not report yet who used sequence {transfer.sequence}.")
         return TransactionStatus(
             state="replaced",
             height=height,
@@ -183,7 +183,7 @@ class Sending:
         hashes = {each.transaction_hash for each in sent.values() if each.height in heights}
         receipts = self._each_of([questions.receipt(each, up_to=heights[-1]) for each in sorted(hashes)])
         nonces = {each.transaction_hash: number for number, each in sent.items()}
-        told = [
+        sent_there = [
             SentTransaction(
                 transaction_hash=each.transaction_hash,
                 sequence=nonces[each.transaction_hash],
@@ -195,15 +195,15 @@ class Sending:
             for each in receipts
             if each is not None
         ]
-        return tuple(sorted(told, key=lambda each: each.sequence))
+        return tuple(sorted(sent_there, key=lambda each: each.sequence))
 
-    def _each_of(self, asked: Sequence[questions.Question[Any]]) -> list[Any]:
+    def _each_of(self, wanted: Sequence[questions.Question[Any]]) -> list[Any]:
         """The answers that two providers give alike, a batch at a time; receipts with who gave them."""
         answers: list[Any] = []
-        for start in range(0, len(asked), QUESTIONS_PER_BATCH):
-            believed = self._providers.believe(*asked[start : start + QUESTIONS_PER_BATCH])
+        for start in range(0, len(wanted), QUESTIONS_PER_BATCH):
+            believed = self._providers.believe(*wanted[start : start + QUESTIONS_PER_BATCH])
             answers += [
-                replace(each, said_by=believed.by) if isinstance(each, Receipt) else each for each in believed.said
+                replace(each, said_by=believed.by) if isinstance(each, Receipt) else each for each in believed.answer
             ]
         return answers
 

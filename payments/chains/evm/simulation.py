@@ -24,7 +24,7 @@ def _nobody(name: str) -> str:
 ANYBODY, ANYBODY_ELSE = _nobody("nobody"), _nobody("nobody else")
 
 CALLS_PER_BATCH = 50
-SAID_MAX = 200
+REASON_MAX = 200
 
 
 class TransferSimulation:
@@ -43,18 +43,18 @@ class TransferSimulation:
         """Raise RecipientRefused when the token refuses this account alone, SendingBlocked while it refuses the hot
         wallet or everybody, ChainUnavailable while it is unknown."""
         try:
-            if _refusal(self._providers.ask(_transfer(asset, self._wallet, recipient, 0, "latest"))) is None:
+            if _refusal(self._providers.query(_transfer(asset, self._wallet, recipient, 0, "latest"))) is None:
                 return
         except RpcError:
             pass  # only one provider answered so
         moves = [(self._wallet, recipient, 0), (self._wallet, ANYBODY, 0), (ANYBODY_ELSE, ANYBODY, 0)]
-        recipient_says, wallet_says, anybody_says = self._tried(asset, moves, self._providers.head().height)
-        if recipient_says is None:
+        recipient_error, wallet_error, anybody_error = self._tried(asset, moves, self._providers.head().height)
+        if recipient_error is None:
             return
-        if wallet_says is None:
+        if wallet_error is None:
             message = f"The contract of {asset.code} forbids this account to receive it."
             raise RecipientRefused("destination_refused", message)
-        if anybody_says is None:
+        if anybody_error is None:
             message = f"The contract of {asset.code} lets others send it, and not the hot wallet {self._wallet}."
             raise SendingBlocked("hot_wallet_blocked", message)
         raise SendingBlocked("coin_paused", f"The contract of {asset.code} lets nobody send it at the moment.")
@@ -66,8 +66,8 @@ class TransferSimulation:
     def why_unsweepable(self, asset: Asset, addresses: Sequence[tuple[int, str]]) -> dict[int, Unsweepable]:
         """Those of these addresses whose coins could not be sent to the treasury, by number, and why."""
         height = self._providers.head().height
-        asked = [questions.token_balance(asset.contract, address, height) for _, address in addresses]
-        held = dict(zip(addresses, self._each(asked), strict=True))
+        queries = [questions.token_balance(asset.contract, address, height) for _, address in addresses]
+        held = dict(zip(addresses, self._each(queries), strict=True))
         found = {place[0]: Unsweepable("empty") for place, units in held.items() if not units}
         tried = [(place, units) for place, units in held.items() if units]
         moves = [(address, self._treasury, units) for (_, address), units in tried]
@@ -83,20 +83,20 @@ class TransferSimulation:
             asset, [(ANYBODY, ANYBODY_ELSE, 0), (ANYBODY, self._treasury, 0), *elsewhere], height
         )
         for ((number, _), error), from_here in zip(refused, others, strict=True):
-            found[number] = Unsweepable(_reason(anybody, wallet, from_here), error.message[:SAID_MAX])
+            found[number] = Unsweepable(_reason(anybody, wallet, from_here), error.message[:REASON_MAX])
         return found
 
     def _tried(self, asset: Asset, moves: Iterable[tuple[str, str, int]], height: int) -> list[RpcError | None]:
         """The contract's objection to each transfer (sender, recipient, amount); None where it would succeed."""
-        asked = [_transfer(asset, sender, recipient, units, height) for sender, recipient, units in moves]
-        errors = [answer if isinstance(answer, RpcError) else _refusal(answer) for answer in self._each(asked)]
+        queries = [_transfer(asset, sender, recipient, units, height) for sender, recipient, units in moves]
+        errors = [answer if isinstance(answer, RpcError) else _refusal(answer) for answer in self._each(queries)]
         if unclear := next((error for error in errors if error is not None and not error.is_reverted), None):
             raise ChainUnavailable(f"{self._providers.network} cannot try a transfer: {unclear}") from unclear
         return errors
 
-    def _each(self, asked: Sequence[Question[Any]]) -> Iterator[Any]:
-        for start in range(0, len(asked), CALLS_PER_BATCH):
-            yield from self._providers.agree_each(*asked[start : start + CALLS_PER_BATCH])
+    def _each(self, queries: Sequence[Question[Any]]) -> Iterator[Any]:
+        for start in range(0, len(queries), CALLS_PER_BATCH):
+            yield from self._providers.agree_each(*queries[start : start + CALLS_PER_BATCH])
 
 
 def _transfer(asset: Asset, sender: str, recipient: str, units: int, block: int | str) -> Question[bytes]:

@@ -39,9 +39,9 @@ class TokenFees:
     def _rate(self, contract: str) -> int:
         """In hundredths of a percent; nothing where the contract knows no such rate."""
         if contract not in self._rates:
-            asked = questions.result(contract, abi.call("basisPointsRate()"), self._height)
+            question = questions.result(contract, abi.call("basisPointsRate()"), self._height)
             try:
-                answer = self._providers.agree_on(asked)
+                answer = self._providers.agree_on(question)
             except RpcError:
                 answer = b""
             self._rates[contract] = abi.uint(answer) if len(answer) == abi.WORD else 0

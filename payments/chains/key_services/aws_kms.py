@@ -30,10 +30,10 @@ class AwsKmsKey:
         return f"AwsKmsKey({self._arn})"
 
     def public_key(self) -> bytes:
-        said = self._ask("get_public_key")
-        found = bytes(said.get("PublicKey", b""))
+        response = self._call("get_public_key")
+        found = bytes(response.get("PublicKey", b""))
         before = _BEFORE[self._kind]
-        if said.get("KeySpec") != self._kind or said.get("KeyUsage") != "SIGN_VERIFY":
+        if response.get("KeySpec") != self._kind or response.get("KeyUsage") != "SIGN_VERIFY":
             raise KeyServiceFailed(f"{self._arn} is no key for signing of the kind {self._kind}")
         if not found.startswith(before) or len(found) != len(before) + _BYTES[self._kind]:
             raise KeyServiceFailed(f"AWS KMS replied with something else than the public key of {self._arn}")
@@ -46,10 +46,10 @@ class AwsKmsKey:
         return self._sign(message, "RAW", "ED25519_SHA_512")
 
     def _sign(self, message: bytes, message_type: str, algorithm: str) -> bytes:
-        said = self._ask("sign", Message=message, MessageType=message_type, SigningAlgorithm=algorithm)
-        return bytes(said.get("Signature", b""))
+        response = self._call("sign", Message=message, MessageType=message_type, SigningAlgorithm=algorithm)
+        return bytes(response.get("Signature", b""))
 
-    def _ask(self, what: str, **fields: Any) -> dict[str, Any]:
+    def _call(self, what: str, **fields: Any) -> dict[str, Any]:
         # `connected` raises KeyServiceFailed itself, where the library is not there.
         client = self._connected()
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError

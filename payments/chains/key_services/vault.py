@@ -37,10 +37,12 @@ class VaultKey:
 
     def public_key(self) -> bytes:
         """Of the first version. A key that was rotated there would be another wallet: it goes on as it was."""
-        said = self._ask("GET", "keys")
-        if said.get("type") != "ed25519" or said.get("derived"):
-            raise KeyServiceFailed(f"{self!r} is of the type {said.get('type')!r}; it must be ed25519, and not derived")
-        versions = said.get("keys")
+        response = self._call("GET", "keys")
+        if response.get("type") != "ed25519" or response.get("derived"):
+            raise KeyServiceFailed(
+                f"{self!r} is of the type {response.get('type')!r}; it must be ed25519, and not derived"
+            )
+        versions = response.get("keys")
         try:
             self._version = min(map(int, versions))  # type: ignore[arg-type]
             return _decoded(versions[str(self._version)]["public_key"])  # type: ignore[index]
@@ -51,17 +53,17 @@ class VaultKey:
         if not self._version:
             self.public_key()
         body = {"input": base64.b64encode(message).decode(), "key_version": self._version}
-        said = self._ask("POST", "sign", body)
+        response = self._call("POST", "sign", body)
         before = f"vault:v{self._version}:"
         try:
-            text = said["signature"]
+            text = response["signature"]
             if not text.startswith(before):
                 raise ValueError("another version")
             return _decoded(text.removeprefix(before))
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise KeyServiceFailed(f"Vault replied with no signature of {self!r}") from error
 
-    def _ask(self, method: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _call(self, method: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """What is in `data` of the reply."""
         server = self._server
         url = f"{server.address.rstrip('/')}/v1/{self._place.scope}/{what}/{self._place.key}"
@@ -75,10 +77,10 @@ class VaultKey:
             trusted = ssl.create_default_context(cafile=server.authority or None)
             with httpx.Client(timeout=SECONDS, verify=trusted, trust_env=False) as client:
                 reply = client.request(method, url, json=body, headers=headers)
-            said = reply.json()
+            response = reply.json()
             if reply.status_code != 200:
-                raise KeyServiceFailed(f"Vault refused {self!r}: {reply.status_code} {_errors(said)}")
-            data = said["data"]
+                raise KeyServiceFailed(f"Vault refused {self!r}: {reply.status_code} {_errors(response)}")
+            data = response["data"]
             if not isinstance(data, dict):
                 raise KeyError("data")
         except (httpx.HTTPError, OSError) as error:
@@ -95,6 +97,6 @@ def _decoded(text: str) -> bytes:
         raise ValueError("no base64") from error
 
 
-def _errors(said: Any) -> str:
-    errors = said.get("errors") if isinstance(said, dict) else None
+def _errors(response: Any) -> str:
+    errors = response.get("errors") if isinstance(response, dict) else None
     return "; ".join(map(str, errors))[:300] if isinstance(errors, list) else ""

@@ -26,6 +26,6 @@ class ProviderPool(Protocol):
         """Each provider, and what this process has found wrong with it. Queries none."""
         ...
 
-    def let_back(self, said_at: datetime) -> None:
+    def let_back(self, decided_at: datetime) -> None:
         """Query those again that this process has put aside, once for each time that an operator ordered it."""
         ...

@@ -36,7 +36,7 @@ class Unsweepable:
     """
 
     reason: Literal["empty", "paused", "wallet_refused", "frozen", "refused"]
-    said: str = ""
+    message: str = ""
 
 
 class Sweeps(Protocol):

@@ -24,7 +24,7 @@ class BuildsPayments(Protocol):
         """The payment of a payer's account. PayerRefused when it could not be made; queries the network."""
         ...
 
-    def hand_in(self, asked: PaymentToSign, signed: bytes) -> None:
+    def hand_in(self, requested: PaymentToSign, signed: bytes) -> None:
         """Submit the requested payment to the network, now that it is signed; doing it again changes nothing.
 
         ValueError when `signed` is anything else. TransferRefused when no provider accepts it: it will not take

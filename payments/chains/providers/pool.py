@@ -21,13 +21,13 @@ import structlog
 from payments.chains.errors import ChainUnavailable, NotSetUp
 from payments.chains.protocol.providers import LONGEST_PROVIDER_NAME, ProviderState
 from payments.chains.providers.quarantine import CONTRADICTIONS, Quarantine
-from payments.chains.providers.rounds import Round, ask_apart
+from payments.chains.providers.rounds import Round, query_apart
 from payments.chains.providers.servers import Behind, ProviderFailed, Server, WrongChain
 
 logger = structlog.get_logger(__name__)
 
 AnyServer = TypeVar("AnyServer", bound=Server)
-Said = TypeVar("Said")
+Answer = TypeVar("Answer")
 
 BELIEVED = 2
 """Providers that must agree, unless the operator wants more."""
@@ -52,7 +52,7 @@ class Provider(Generic[AnyServer]):
     """It served another chain when it was last queried."""
     is_slow: bool = False
     """It was slow to answer when it was last queried: it is queried after those that are prompt."""
-    asked_at: float = 0.0
+    queried_at: float = 0.0
     problems: dict[str, str] = field(default_factory=dict)
     """What is wrong with it now, by kind: failing, old_head, disagrees, put_aside."""
     newest_height: int = 0
@@ -69,24 +69,24 @@ class Provider(Generic[AnyServer]):
 
 
 @dataclass(frozen=True, slots=True)
-class Believed(Generic[Said]):
+class Believed(Generic[Answer]):
     """The believed answer, and the names of the providers that gave it."""
 
-    said: Said
+    answer: Answer
     by: tuple[str, ...]
 
 
-Groups = Sequence[tuple[Said, list[Provider[AnyServer]]]]
+Groups = Sequence[tuple[Answer, list[Provider[AnyServer]]]]
 """Answers, each with the providers that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(Generic[Said, AnyServer]):
+class Difference(Generic[Answer, AnyServer]):
     """One provider's answer, and that of others, who are believed where it `is_outvoted`."""
 
     provider: Provider[AnyServer]
-    mine: Said
-    theirs: Said
+    mine: Answer
+    theirs: Answer
     others: str
     is_outvoted: bool
 
@@ -130,7 +130,7 @@ class ProviderPool(Generic[AnyServer]):
         self._let_back_at: datetime | None = None
         self._providers = [Provider(each) for each in {each.endpoint: each for each in reversed(servers)}.values()]
         self._providers.reverse()
-        _tell_apart([provider.server for provider in self._providers])
+        _distinguish([provider.server for provider in self._providers])
         self.needed = 1 if one_may_decide and len(self._providers) == 1 else max(agreeing, BELIEVED)
         """The number of providers that must agree."""
 
@@ -165,11 +165,11 @@ class ProviderPool(Generic[AnyServer]):
         """Whether every one of them served another chain when it was last queried."""
         return all(provider.is_elsewhere for provider in self._providers)
 
-    def let_back(self, said_at: datetime) -> None:
+    def let_back(self, decided_at: datetime) -> None:
         """Query every provider again that is put aside. The same order of an operator, known by its time, counts
         once."""
-        if said_at != self._let_back_at:
-            self._let_back_at = said_at
+        if decided_at != self._let_back_at:
+            self._let_back_at = decided_at
             for provider in self._providers:
                 provider.quarantine.let_back()
 
@@ -182,39 +182,39 @@ class ProviderPool(Generic[AnyServer]):
 
     def _believed(
         self,
-        ask: Callable[[Provider[AnyServer]], Said],
-        alike: Callable[[Said, Said], bool],
-        note: Callable[[Groups[Said, AnyServer]], None],
-    ) -> Believed[Said]:
+        query: Callable[[Provider[AnyServer]], Answer],
+        alike: Callable[[Answer, Answer], bool],
+        note: Callable[[Groups[Answer, AnyServer]], None],
+    ) -> Believed[Answer]:
         """The answer that enough providers give alike, and no others another one as often.
 
         Queries no more of them than needed: until those that are left could not make another answer as frequent.
-        `ask` raises ProviderFailed where there is none; `note` receives all answers where they differ.
+        `query` raises ProviderFailed where there is none; `note` receives all answers where they differ.
         """
-        groups = list[tuple[Said, list[Provider[AnyServer]]]]()
-        asking = Round(self._in_use(), ask)
+        groups = list[tuple[Answer, list[Provider[AnyServer]]]]()
+        queries = Round(self._in_use(), query)
         sorted_in = 0
 
         def sort_in() -> None:
             nonlocal sorted_in
-            for provider, said in asking.said[sorted_in:]:
-                group = next((group for known, group in groups if alike(known, said)), None)
+            for provider, answer in queries.answers[sorted_in:]:
+                group = next((group for known, group in groups if alike(known, answer)), None)
                 if group is None:
-                    groups.append((said, group := []))
+                    groups.append((answer, group := []))
                 group.append(provider)
                 group.sort(key=self._providers.index)
             groups.sort(key=lambda group: self._providers.index(group[1][0]))
-            sorted_in = len(asking.said)
+            sorted_in = len(queries.answers)
 
         def wanted() -> int:
             most = max((len(group) for _, group in groups), default=0)
-            return self._most_of(len(asking.said) + asking.silent) - most
+            return self._most_of(len(queries.answers) + queries.silent) - most
 
         def is_known() -> bool:
             sort_in()
-            return self._winner(groups, still_silent=asking.silent) is not None
+            return self._winner(groups, still_silent=queries.silent) is not None
 
-        asking.run(wanted=wanted, is_over=is_known)
+        queries.run(wanted=wanted, is_over=is_known)
         sort_in()
         if len(groups) > 1:
             note(groups)
@@ -222,41 +222,43 @@ class ProviderPool(Generic[AnyServer]):
             return Believed(winner[0], tuple(each.name[:LONGEST_PROVIDER_NAME] for each in winner[1]))
         if len(groups) > 1:
             raise ChainUnavailable(f"The providers of {self.network} do not agree.")
-        raise self._too_few(len(asking.said))
+        raise self._too_few(len(queries.answers))
 
     def _first(
-        self, ask: Callable[[Provider[AnyServer]], Said], is_found: Callable[[Said], bool] = lambda _: True
-    ) -> Said | None:
+        self, query: Callable[[Provider[AnyServer]], Answer], is_found: Callable[[Answer], bool] = lambda _: True
+    ) -> Answer | None:
         """The first answer that is what is looked for; None where no provider gives one. ChainUnavailable when none
         answers.
 
         Providers are queried one after the other, the next as soon as one fails or is slow.
         """
-        asking = Round(self._in_use(), ask)
-        asking.run(wanted=lambda: 1, is_over=lambda: any(is_found(said) for _, said in asking.said))
-        if not asking.said:
+        queries = Round(self._in_use(), query)
+        queries.run(wanted=lambda: 1, is_over=lambda: any(is_found(answer) for _, answer in queries.answers))
+        if not queries.answers:
             raise ChainUnavailable(f"No provider of {self.network} answers.")
-        return next((said for _, said in asking.said if is_found(said)), None)
+        return next((answer for _, answer in queries.answers if is_found(answer)), None)
 
     def _all(
-        self, ask: Callable[[Provider[AnyServer]], Said], *, for_head: bool = False
-    ) -> Round[Provider[AnyServer], Said]:
+        self, query: Callable[[Provider[AnyServer]], Answer], *, for_head: bool = False
+    ) -> Round[Provider[AnyServer], Answer]:
         """The answers of all, in order of preference, except slow ones that are not needed.
 
         Those that are left out count as `silent`: with every honest one of them the others could still be outvoted.
         """
-        asking = Round(self._in_use(for_head=for_head), ask)
+        queries = Round(self._in_use(for_head=for_head), query)
 
         def lacking() -> int:
-            return self._most_of(len(asking.said) + asking.silent) - len(asking.said)
+            return self._most_of(len(queries.answers) + queries.silent) - len(queries.answers)
 
-        asking.run(wanted=lambda: max(asking.prompt, lacking()), is_over=lambda: asking.prompt == 0 and lacking() <= 0)
-        asking.said.sort(key=lambda each: self._providers.index(each[0]))
-        return asking
+        queries.run(
+            wanted=lambda: max(queries.prompt, lacking()), is_over=lambda: queries.prompt == 0 and lacking() <= 0
+        )
+        queries.answers.sort(key=lambda each: self._providers.index(each[0]))
+        return queries
 
     def _winner(
-        self, groups: Groups[Said, AnyServer], *, still_silent: int = 0
-    ) -> tuple[Said, list[Provider[AnyServer]]] | None:
+        self, groups: Groups[Answer, AnyServer], *, still_silent: int = 0
+    ) -> tuple[Answer, list[Provider[AnyServer]]] | None:
         """The answer of enough providers that no other equals, even if `still_silent` more were to give that one."""
         first, second = [*sorted(groups, key=lambda group: len(group[1]), reverse=True), None, None][:2]
         if first is None or len(first[1]) < self.needed:
@@ -270,11 +272,11 @@ class ProviderPool(Generic[AnyServer]):
     def _too_few(self, answered: int) -> ChainUnavailable:
         aside = names(filter(self._is_aside, self._providers))
         return ChainUnavailable(
-            f"Only {answered} of {self.needed} providers that must say the same about {self.network} answer. "
+            f"Only {answered} of {self.needed} providers that must report the same of {self.network} answer. "
             f"{f'Put aside: {aside}. ' if aside else ''}Deposits and payouts wait; nothing is lost."
         )
 
-    def _against(self, groups: Groups[Said, AnyServer]) -> Iterator[Difference[Said, AnyServer]]:
+    def _against(self, groups: Groups[Answer, AnyServer]) -> Iterator[Difference[Answer, AnyServer]]:
         """The differences to record against each provider that is not believed, or against all where none is."""
         winner = self._winner(groups)
         largest = winner or max(groups, key=lambda group: len(group[1]))
@@ -304,10 +306,11 @@ class ProviderPool(Generic[AnyServer]):
         is_done_without = sum(not self._is_aside(each) for each in others) >= self.needed
         if provider.quarantine.contradict(now) and is_done_without and not self._is_aside(provider):
             hours = round(provider.quarantine.put_aside(now) / 3_600)
-            told = (
-                f"Not asked for {hours} h: others have contradicted it {CONTRADICTIONS} times. The last time: {message}"
+            text = (
+                f"Not queried for {hours} h: others have contradicted it {CONTRADICTIONS} times. "
+                f"The last time: {message}"
             )
-            self._note(provider, "put_aside", told)
+            self._note(provider, "put_aside", text)
 
     def _is_aside(self, provider: Provider[AnyServer]) -> bool:
         return provider.quarantine.is_aside(self._clock())
@@ -331,34 +334,34 @@ class ProviderPool(Generic[AnyServer]):
         """
         self._keep_time()  # here and not in a thread of the round, where nobody would close the connection
         now = self._clock()
-        asked = [provider for provider in self._providers if not self._is_aside(provider)]
-        up = [provider for provider in asked if not self._is_down(provider)]
-        due = [provider for provider in asked if now - provider.asked_at >= PROBE_SECONDS]
+        usable = [provider for provider in self._providers if not self._is_aside(provider)]
+        up = [provider for provider in usable if not self._is_down(provider)]
+        due = [provider for provider in usable if now - provider.queried_at >= PROBE_SECONDS]
         fresh = [provider for provider in up if "old_head" not in provider.problems]
         if len(fresh) >= self.needed and not for_head:
             return fresh
         if len(up) >= self.needed:
             return up
-        return [*up, *(provider for provider in (due if up else asked) if provider not in up)]
+        return [*up, *(provider for provider in (due if up else usable) if provider not in up)]
 
-    def _probe(self, ask: Callable[[Provider[AnyServer]], object]) -> None:
+    def _probe(self, query: Callable[[Provider[AnyServer]], object]) -> None:
         """Query those that are slow or down to find whether they work again, apart from any call that waits for an
         answer."""
         now = self._clock()
         for provider in self._providers:
             is_left_out = provider.is_slow or self._is_down(provider)
-            if is_left_out and not self._is_aside(provider) and now - provider.asked_at >= PROBE_SECONDS:
-                provider.asked_at = now
-                ask_apart(provider, ask)
+            if is_left_out and not self._is_aside(provider) and now - provider.queried_at >= PROBE_SECONDS:
+                provider.queried_at = now
+                query_apart(provider, query)
 
     def _is_down(self, provider: Provider[AnyServer]) -> bool:
         return provider.failing_since is not None and self._clock() - provider.failing_since >= DOWN_AFTER_SECONDS
 
-    def _asked(self, provider: Provider[AnyServer], ask: Callable[[AnyServer], Said]) -> Said:
+    def _answer_of(self, provider: Provider[AnyServer], query: Callable[[AnyServer], Answer]) -> Answer:
         """What one provider answers; how that went is kept in mind."""
-        provider.asked_at = self._clock()
+        provider.queried_at = self._clock()
         try:
-            said = ask(provider.server)
+            answer = query(provider.server)
         except Behind:
             raise
         except ProviderFailed as error:
@@ -370,7 +373,7 @@ class ProviderPool(Generic[AnyServer]):
             raise
         provider.failing_since, provider.is_elsewhere = None, False
         self._note(provider, "failing", None)
-        return said
+        return answer
 
     def _is_old(self, closed_at: datetime) -> bool:
         read, at = self._keep_time() if self._time is None else self._time
@@ -394,9 +397,9 @@ class ProviderPool(Generic[AnyServer]):
         if message is not None:
             provider.problems[kind] = message
         if (before is None) != (message is None):
-            say = logger.info if message is None else logger.error
+            log = logger.info if message is None else logger.error
             event = "provider is well again" if message is None else "provider has a problem"
-            say(event, network=self.network, provider=provider.name, problem=kind, message=message or before)
+            log(event, network=self.network, provider=provider.name, problem=kind, message=message or before)
 
 
 def middle(numbers: Sequence[int], *, silent: int) -> int:
@@ -408,7 +411,7 @@ def names(providers: Iterable[Provider[AnyServer]]) -> str:
     return ", ".join(provider.name for provider in providers)
 
 
-def _tell_apart(servers: Iterable[Server]) -> None:
+def _distinguish(servers: Iterable[Server]) -> None:
     """Number those whose addresses differ in the path alone, which no name may show: it often holds a key."""
     met = Counter[str]()
     for server in servers:

@@ -24,33 +24,33 @@ FIRST_SECONDS = 2.0
 """How long the first answer may take before another provider is queried as well."""
 
 
-class Asked(Protocol):
+class Queried(Protocol):
     is_slow: bool
 
 
-AnyAsked = TypeVar("AnyAsked", bound=Asked)
-Said = TypeVar("Said")
+AnyQueried = TypeVar("AnyQueried", bound=Queried)
+Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
-class _Call(Generic[AnyAsked, Said]):
-    provider: AnyAsked
+class _Call(Generic[AnyQueried, Answer]):
+    provider: AnyQueried
     started_at: float = field(default_factory=time.monotonic)
     is_overdue: bool = False
-    said: list[Said] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
     error: BaseException | None = None
 
 
-class Round(Generic[AnyAsked, Said]):
-    """Queries until there are enough answers. `ask` raises ProviderFailed where one has no answer."""
+class Round(Generic[AnyQueried, Answer]):
+    """Queries until there are enough answers. `query` raises ProviderFailed where one has no answer."""
 
-    def __init__(self, asked: Iterable[AnyAsked], ask: Callable[[AnyAsked], Said]) -> None:
-        self._ask = ask
-        self._waiting = sorted(asked, key=lambda provider: provider.is_slow)
-        self._open: list[_Call[AnyAsked, Said]] = []
-        self._ended = SimpleQueue[_Call[AnyAsked, Said]]()
+    def __init__(self, providers: Iterable[AnyQueried], query: Callable[[AnyQueried], Answer]) -> None:
+        self._query = query
+        self._waiting = sorted(providers, key=lambda provider: provider.is_slow)
+        self._open: list[_Call[AnyQueried, Answer]] = []
+        self._ended = SimpleQueue[_Call[AnyQueried, Answer]]()
         self._first_took: float | None = None
-        self.said: list[tuple[AnyAsked, Said]] = []
+        self.answers: list[tuple[AnyQueried, Answer]] = []
         self.failures: list[ProviderFailed] = []
 
     @property
@@ -70,20 +70,20 @@ class Round(Generic[AnyAsked, Said]):
                 self._start()
             self._take()
 
-    def _awaited(self) -> list[_Call[AnyAsked, Said]]:
+    def _awaited(self) -> list[_Call[AnyQueried, Answer]]:
         return [call for call in self._open if not call.is_overdue]
 
     def _start(self) -> None:
-        call = _Call[AnyAsked, Said](self._waiting.pop(0))
+        call = _Call[AnyQueried, Answer](self._waiting.pop(0))
         self._open.append(call)
-        if self.silent == 1 and not self.said and not self.failures:
+        if self.silent == 1 and not self.answers and not self.failures:
             self._make(call)  # no other to turn to: it needs no thread
             return
         threading.Thread(target=copy_context().run, args=(self._make, call), daemon=True).start()
 
-    def _make(self, call: _Call[AnyAsked, Said]) -> None:
+    def _make(self, call: _Call[AnyQueried, Answer]) -> None:
         try:
-            call.said.append(self._ask(call.provider))
+            call.answers.append(self._query(call.provider))
         except BaseException as error:  # raised where the round is run
             call.error = error
         self._ended.put(call)
@@ -111,16 +111,16 @@ class Round(Generic[AnyAsked, Said]):
             raise call.error
         call.provider.is_slow = call.is_overdue
         self._first_took = self._first_took or time.monotonic() - call.started_at
-        self.said.append((call.provider, call.said[0]))
+        self.answers.append((call.provider, call.answers[0]))
 
 
-def ask_apart(provider: AnyAsked, ask: Callable[[AnyAsked], object]) -> None:
+def query_apart(provider: AnyQueried, query: Callable[[AnyQueried], object]) -> None:
     """Find out whether it is prompt again. Nobody waits for it."""
 
     def look() -> None:
         started_at = time.monotonic()
         try:
-            ask(provider)
+            query(provider)
         except ProviderFailed:
             return
         provider.is_slow = time.monotonic() - started_at >= SLOW_SECONDS

@@ -37,7 +37,7 @@ class SignerClient:
         has signed: requesting the same sequence again does no harm."""
         try:
             with connection.connect(self._url, self._certificates) as found, found.makefile("rwb") as stream:
-                reply = read_reply(connection.ask(stream, self._secret, write_request(request)))
+                reply = read_reply(connection.query(stream, self._secret, write_request(request)))
         except (OSError, Malformed, connection.NotTrusted) as error:
             raise SignerUnavailable(f"The signer does not reply at {self._url}: {error}.") from error
         if reply.refused:

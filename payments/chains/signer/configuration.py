@@ -29,7 +29,7 @@ POLICY, RECORD, STOP = "policy.toml", "record.jsonl", "stop"
 def folder() -> Path:
     """Where policy, record and stop are; ImproperlyConfigured unless it is there."""
     if not settings.SIGNER_FOLDER or not (found := Path(settings.SIGNER_FOLDER)).is_dir():
-        raise ImproperlyConfigured("SIGNER_FOLDER names no folder: docs/signer.md says what is in it.")
+        raise ImproperlyConfigured("SIGNER_FOLDER names no folder: see docs/signer.md for what is in it.")
     return found
 
 

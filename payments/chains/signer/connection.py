@@ -101,7 +101,7 @@ def connect(url: str, certificates: Certificates | None = None) -> socket.socket
     return found
 
 
-def ask(stream: Stream, secret: str, request: bytes) -> bytes:
+def query(stream: Stream, secret: str, request: bytes) -> bytes:
     """The reply to a request. NotTrusted, Malformed and OSError leave unknown whether anything was signed."""
     number = _line(stream)
     _send(stream, secret, b"request", number, request)
@@ -109,7 +109,7 @@ def ask(stream: Stream, secret: str, request: bytes) -> bytes:
 
 
 def serve(stream: Stream, secret: str, reply_to: Callable[[bytes], bytes]) -> None:
-    """Serve one request, the other side of `ask`: nothing is done for a client without the secret."""
+    """Serve one request, the other side of `query`: nothing is done for a client without the secret."""
     number = secrets.token_hex(32).encode()
     stream.write(number + b"\n")
     stream.flush()

@@ -95,14 +95,14 @@ def intent_mac(
     memo_type: str = "",
 ) -> str:
     """The code by which the signer knows that a process with the key requested exactly this payout; hexadecimal."""
-    said = ["ballast payout", environment, network, payout_id, coin, str(amount), recipient, memo, memo_type]
-    return hmac.digest(key.encode(), json.dumps(said).encode(), "sha256").hex()
+    fields = ["ballast payout", environment, network, payout_id, coin, str(amount), recipient, memo, memo_type]
+    return hmac.digest(key.encode(), json.dumps(fields).encode(), "sha256").hex()
 
 
-def is_asked_for(key: str, intent: Intent, *, environment: str, network: str) -> bool:
+def is_requested(key: str, intent: Intent, *, environment: str, network: str) -> bool:
     """Whether a process with the key has requested this payout."""
-    said = {name: getattr(intent, name) for name in ("payout_id", "coin", "amount", "recipient", "memo", "memo_type")}
-    mac = intent_mac(key, environment=environment, network=network, **said)
+    fields = {name: getattr(intent, name) for name in ("payout_id", "coin", "amount", "recipient", "memo", "memo_type")}
+    mac = intent_mac(key, environment=environment, network=network, **fields)
     return hmac.compare_digest(mac.encode(), intent.mac.encode(errors="replace"))
 
 
@@ -113,9 +113,9 @@ def write_request(request: SigningRequest) -> bytes:
 def read_request(line: bytes) -> SigningRequest:
     """The request in a line; Malformed for any other."""
     try:
-        said = json.loads(line)
-        intents = tuple(Intent(**each) for each in said.pop("intents"))
-        request = SigningRequest(**said, intents=intents)
+        fields = json.loads(line)
+        intents = tuple(Intent(**each) for each in fields.pop("intents"))
+        request = SigningRequest(**fields, intents=intents)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise Malformed("this is no request") from error
     names = [request.environment, request.network, request.account, request.sweeps, request.prepares]
@@ -142,8 +142,8 @@ def write_reply(reply: Reply) -> bytes:
 def read_reply(line: bytes) -> Reply:
     """The reply in a line; Malformed for any other."""
     try:
-        said = json.loads(line)
-        found = Reply(bytes.fromhex(said["raw"]), said["refused"], said["reason"], tuple(said["payouts"]))
+        fields = json.loads(line)
+        found = Reply(bytes.fromhex(fields["raw"]), fields["refused"], fields["reason"], tuple(fields["payouts"]))
     except (TypeError, ValueError, KeyError, RecursionError) as error:
         raise Malformed("this is no reply") from error
     if bool(found.raw) == bool(found.refused):

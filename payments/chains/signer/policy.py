@@ -46,14 +46,14 @@ class Policy:
 def read_policy(path: Path, profiles: Mapping[Place, NetworkProfile]) -> Policy:
     """The policy in a file of TOML, for networks of these profiles. PolicyRefused names what is wrong in it."""
     try:
-        said = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise PolicyRefused(f"{path} cannot be read: {error}") from error
-    rate = said.pop("signatures_per_minute", None)
+    rate = content.pop("signatures_per_minute", None)
     if type(rate) is not int or rate < 1:
         raise PolicyRefused("signatures_per_minute must be a whole number of at least 1")
     places = {}
-    for environment, networks in said.items():
+    for environment, networks in content.items():
         for network, limits in _table(networks, environment).items():
             profile = profiles.get((environment, network))
             if profile is None:
@@ -63,10 +63,10 @@ def read_policy(path: Path, profiles: Mapping[Place, NetworkProfile]) -> Policy:
     return Policy(rate, places)
 
 
-def _place(said: dict[str, Any], profile: NetworkProfile, name: str) -> PlacePolicy:
-    fees = _units(said.pop("fees_per_day", None), profile.native.decimals, f"fees_per_day of {name}")
+def _place(content: dict[str, Any], profile: NetworkProfile, name: str) -> PlacePolicy:
+    fees = _units(content.pop("fees_per_day", None), profile.native.decimals, f"fees_per_day of {name}")
     coins = {}
-    for code, limits in said.items():
+    for code, limits in content.items():
         if code not in profile.assets:
             raise PolicyRefused(f"[{name}.{code}] is no coin there; there are: {', '.join(profile.assets)}")
         found = _table(limits, code)

@@ -118,7 +118,7 @@ class Record:
 
     def signed(self, request: SigningRequest, *, fee: int, transaction_hash: str) -> None:
         """OSError when it cannot be written: then what was signed must not be given away."""
-        self._append({**_said(request), "fee": str(fee), "hash": transaction_hash})
+        self._append({**_content(request), "fee": str(fee), "hash": transaction_hash})
 
     def refused(self, request: SigningRequest, *, code: str, reason: str) -> None:
         """Record a refusal: the same one once an hour, as a refused request is repeated again and again, and so many
@@ -130,11 +130,11 @@ class Record:
         if sum(now - at < MINUTE for at in self._refusals.values()) >= REFUSALS_PER_MINUTE:
             return
         self._refusals = {key: at for key, at in self._refusals.items() if now - at < HOUR} | {same: now}
-        self._append({**_said(request), "refused": code, "reason": reason})
+        self._append({**_content(request), "refused": code, "reason": reason})
 
-    def _append(self, said: Mapping[str, Any]) -> None:
+    def _append(self, content: Mapping[str, Any]) -> None:
         now = self._clock()
-        entry = {"at": now.isoformat(), **said, "previous": self._last}
+        entry = {"at": now.isoformat(), **content, "previous": self._last}
         line = json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode()
         end = self._file.seek(0, os.SEEK_END)
         try:
@@ -200,7 +200,7 @@ def _slot(request: SigningRequest) -> Slot:
     return request.environment, request.network, request.account, request.sequence
 
 
-def _said(request: SigningRequest) -> dict[str, Any]:
+def _content(request: SigningRequest) -> dict[str, Any]:
     environment, network, account, sequence = _slot(request)
     intents = [
         {"payout_id": each.payout_id, "coin": each.coin, "amount": str(each.amount)}

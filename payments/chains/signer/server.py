@@ -66,7 +66,7 @@ class _Exchange(socketserver.BaseRequestHandler):
                     stream, server.secret, lambda line: write_reply(server.service.reply_to(read_request(line)))
                 )
         except connection.NotTrusted:
-            logger.warning("somebody without the secret asked the signer", address=str(self.client_address))
+            logger.warning("somebody without the secret reached the signer", address=str(self.client_address))
         except (OSError, Malformed, SignerUnavailable) as error:  # the executor repeats the request
             logger.warning("a request to the signer came to nothing", error=str(error))
         except Exception:
@@ -84,7 +84,7 @@ class _Bounded(socketserver.ThreadingMixIn, socketserver.BaseServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._free.acquire(blocking=False):
-            logger.warning("too many ask the signer at once", address=str(client_address))
+            logger.warning("too many requests to the signer at once", address=str(client_address))
             self.shutdown_request(request)
             return
         try:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from payments.chains.signer.messages import Intent, Reply, SigningRequest, is_asked_for
+from payments.chains.signer.messages import Intent, Reply, SigningRequest, is_requested
 from payments.chains.signer.policy import Place, PlacePolicy, Policy
 from payments.chains.signer.record import Record
 
@@ -96,7 +96,7 @@ class Service:
     def _check_intents(self, request: SigningRequest) -> None:
         """Require that a process with the key has requested each payout exactly as it is, and that none is repeated."""
         place = {"environment": request.environment, "network": request.network}
-        unknown = [each for each in request.intents if not is_asked_for(self._intent_key, each, **place)]
+        unknown = [each for each in request.intents if not is_requested(self._intent_key, each, **place)]
         if unknown:
             reason = "Nobody who may has asked for this payout as it is now: its amount, recipient or memo was changed."
             raise Refused("not_asked_for", reason, _ids(unknown))

@@ -58,12 +58,12 @@ def movement(network: str, *, contract: str, amount: int, recipient: str, memo: 
     if len((memo or "").encode()) > TEXT_MEMO_BYTES:
         raise ValueError(f"a text memo has at most {TEXT_MEMO_BYTES} bytes")
     account, identifier = split_address(network, recipient)
-    said = stellar_addresses.normalise_memo(memo) or ""
+    text = stellar_addresses.normalise_memo(memo) or ""
     if identifier is None:
-        return Movement(contract=contract, amount=amount, recipient=account, memo=said, transaction_memo=said)
+        return Movement(contract=contract, amount=amount, recipient=account, memo=text, transaction_memo=text)
     muxed = str(identifier)
     return Movement(
-        contract=contract, amount=amount, recipient=account, memo=muxed, muxed_id=muxed, transaction_memo=said
+        contract=contract, amount=amount, recipient=account, memo=muxed, muxed_id=muxed, transaction_memo=text
     )
 
 

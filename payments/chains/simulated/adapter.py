@@ -254,7 +254,7 @@ class SimulatedChain:
             mined = same.filter(height__isnull=False).first()
             if mined is not None:
                 state: TransactionState = "included" if mined.status == SimulatedStatus.INCLUDED else "failed"
-                return self._in_block(row, mined, state, mined.fee_units, asked=transfer.transaction_hash)
+                return self._in_block(row, mined, state, mined.fee_units, queried=transfer.transaction_hash)
             if same.filter(transaction_hash=transfer.transaction_hash, status=SimulatedStatus.PENDING).exists():
                 return TransactionStatus("pending")
             other = sent.filter(sequence=transfer.sequence, height__isnull=False).first()
@@ -290,7 +290,7 @@ class SimulatedChain:
         state: TransactionState,
         fee: int = 0,
         *,
-        asked: str = "",
+        queried: str = "",
     ) -> TransactionStatus:
         height = entry.block_height
         return TransactionStatus(
@@ -302,7 +302,7 @@ class SimulatedChain:
             fee_units=fee,
             error=entry.error or None,
             refused={int(place): problem for place, problem in entry.refused.items()},
-            included_as=entry.transaction_hash if asked and asked != entry.transaction_hash else "",
+            included_as=entry.transaction_hash if queried and queried != entry.transaction_hash else "",
         )
 
 

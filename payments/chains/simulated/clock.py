@@ -22,7 +22,7 @@ from payments.chains.simulated.filling import fill
 from payments.chains.simulated.models import ScheduledAction, SimulatedNetwork, Stretch
 
 _WITH_NEWEST_STRETCH = """
-    SELECT clock_timestamp() AS asked_at, network.*, newest.first_height, newest.started_at, newest.block_seconds
+    SELECT clock_timestamp() AS queried_at, network.*, newest.first_height, newest.started_at, newest.block_seconds
     FROM simulated_chain_simulatednetwork AS network
     JOIN simulated_chain_stretch AS newest ON newest.network_id = network.network
     WHERE network.network = %s
@@ -57,7 +57,7 @@ def current(network: str) -> SimulatedNetwork:
     """
     for row in SimulatedNetwork.objects.raw(_WITH_NEWEST_STRETCH, [network]):
         newest = Stretch(**{name: getattr(row, name) for name in ("first_height", "started_at", "block_seconds")})
-        now: datetime = row.asked_at  # type: ignore[attr-defined]  # a column of the query alone
+        now: datetime = row.queried_at  # type: ignore[attr-defined]  # a column of the query alone
         if newest.block_seconds == _pace() and newest.height_at(now) <= row.height:
             return row
         if _only_reads():

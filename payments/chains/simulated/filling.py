@@ -67,7 +67,7 @@ class Block:
         concerned = contracts | payers | {transfer.recipient for transfer in transfers} | {self._treasury}
         refusing = SimulatedAccount.objects.filter(network=row.network, address__in=concerned)
         self._refusals = dict(refusing.exclude(refuses__in=["", _UNENFORCED]).values_list("address", "refuses"))
-        self._tells_refused = not is_evm(row.network)
+        self._names_refused = not is_evm(row.network)
         self.outcomes: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
         self.refused: list[SimulatedTransaction] = []
         self.swept: list[SimulatedTransfer] = []
@@ -114,7 +114,7 @@ class Block:
                 refused[transfer.ordinal] = refusal
             spent[transfer.source, transfer.contract] += transfer.amount
         if refused:
-            if self._tells_refused:
+            if self._names_refused:
                 candidate.refused = refused
                 self.refused.append(candidate)
             ordinal, refusal = next(iter(refused.items()))

@@ -181,8 +181,8 @@ class Reading:
     def _known(self, text: str) -> QuerySet[SimulatedTransaction]:
         """The versions of the on-chain transaction that has this hash: at most one of them waits, or is in a block."""
         known, text = SimulatedTransaction.objects.filter(network=self._network), text.strip().lower()
-        asked = known.filter(transaction_hash=text).first()
-        return known.filter(versions_of(text if asked is None else asked.root))
+        known_as = known.filter(transaction_hash=text).first()
+        return known.filter(versions_of(text if known_as is None else known_as.root))
 
     def moved(self) -> QuerySet[SimulatedTransfer]:
         """Every transfer of a token that took place, in whichever block."""

@@ -20,7 +20,7 @@ from payments.chains.stellar.horizon.providers import Horizons
 from payments.chains.stellar.horizon.records import AccountRecord, Trustline
 from payments.chains.stellar.messages import Signers
 
-Told = TypeVar("Told")
+Value = TypeVar("Value")
 
 MEMO_REQUIRED, IS_REQUIRED = "config.memo_required", b"1"
 """The data entry by which an account requires memos (SEP-29)."""
@@ -147,7 +147,7 @@ class Accounts:
         """Stroops of XLM that an account must keep for each thing that belongs to it, or that it has set aside."""
         return self._horizons.ledger(self._horizons.head().height).base_reserve
 
-    def _agreed(self, address: str, read: Callable[[AccountRecord | None], Told]) -> Told:
+    def _agreed(self, address: str, read: Callable[[AccountRecord | None], Value]) -> Value:
         """The facts of an account on which two Horizons agree, for each of them as of its own newest ledger.
 
         They differ while one has read a change that the other is still to read: nothing is known then, and neither of
@@ -156,13 +156,15 @@ class Accounts:
         head = self._horizons.head(within_seconds=BELIEVED_SECONDS)
         ahead = list[str]()
 
-        def ask(horizon: Horizon) -> Told:
+        def query(horizon: Horizon) -> Value:
             found = holdings.account(horizon, address)
             if found is not None and found.changed_at > head.height:
                 ahead.append(horizon.name)
             return read(found)
 
-        return self._horizons.agree(ask, told=f"Account {address}", up_to=head.height, may_differ=lambda: bool(ahead))
+        return self._horizons.agree(
+            query, subject=f"Account {address}", up_to=head.height, may_differ=lambda: bool(ahead)
+        )
 
 
 _POWERS = {

@@ -23,7 +23,7 @@ from payments.chains.stellar.horizon import lookups
 from payments.chains.stellar.horizon.providers import Horizons, LacksHistory
 from payments.chains.stellar.horizon.reading import POLL_SECONDS, RECORDS_PER_SCAN, Reading
 from payments.chains.stellar.payer_wallets import links
-from payments.chains.stellar.payer_wallets.wallet_requests import Asking
+from payments.chains.stellar.payer_wallets.wallet_requests import WalletPayments
 from payments.chains.stellar.readiness_checks import SetUp
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class StellarChain:
         )
         self._accounts = Accounts(profile, horizons, wallet=wallet)
         self.operations, self.reserves, self.signers = self.reading, self._accounts, self._accounts
-        self.wallet_payments, self.providers = Asking(profile, horizons), horizons
+        self.wallet_payments, self.providers = WalletPayments(profile, horizons), horizons
         self._set_up = SetUp(
             profile,
             horizons,
@@ -200,7 +200,7 @@ class StellarChain:
     ) -> tuple[SentTransaction, ...]:
         believed = self.horizons.believe(
             lambda horizon: lookups.sent_by(horizon, account, first_height, last_height),
-            told=f"Transactions of {account} from ledger {first_height} to {last_height}",
+            subject=f"Transactions of {account} from ledger {first_height} to {last_height}",
             first_height=first_height,
             up_to=last_height,
         )
@@ -213,7 +213,7 @@ class StellarChain:
                 fee_units=each.fee_charged if each.fee_account in (account, self._wallet) else 0,
                 said_by=believed.by,
             )
-            for each in sorted(believed.said, key=lambda each: each.sequence)
+            for each in sorted(believed.answer, key=lambda each: each.sequence)
             if each.sequence >= first_sequence or each.hash in hashes
         )
 

@@ -94,7 +94,7 @@ _ROUNDS = (1, 2, 3, 4)
 def memo_of(sequence: int, key: bytes = b"") -> int:
     """The memo id of the payment with this number; by one key, or by none, different numbers never share one."""
     if not 0 <= sequence < _MEMO_COUNT:
-        raise ValueError("the sequence is outside of what memo ids can tell apart")
+        raise ValueError("the sequence is outside of what memo ids can distinguish")
     place = _permute(sequence, key)
     while place >= _MEMO_COUNT:  # the permutation covers 54 bits; walk on until it lands inside the range
         place = _permute(place, key)

@@ -38,7 +38,7 @@ class Channels:
             try:
                 self._known = self._keys().channels
             except ImproperlyConfigured:
-                self._known = self._horizons.agree(self._named, told=f"The channels of {self._wallet}")
+                self._known = self._horizons.agree(self._named, subject=f"The channels of {self._wallet}")
         return self._known
 
     def names_known(self) -> tuple[str, ...]:

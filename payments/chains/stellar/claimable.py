@@ -14,11 +14,11 @@ def balance_id(account: str, sequence: int, operation: int) -> str:
 
     `account` is the G address whose sequence its transaction uses; `operation` counts from 0. Fee bumps change nothing.
     """
-    said = (
+    preimage = (
         _ENVELOPE_TYPE_OP_ID.to_bytes(4, "big")
         + _KEY_TYPE_ED25519.to_bytes(4, "big")
         + key_of(account)
         + sequence.to_bytes(8, "big", signed=True)
         + operation.to_bytes(4, "big")
     )
-    return _BALANCE_ID_TYPE_V0.to_bytes(4, "big").hex() + hashlib.sha256(said).hexdigest()
+    return _BALANCE_ID_TYPE_V0.to_bytes(4, "big").hex() + hashlib.sha256(preimage).hexdigest()

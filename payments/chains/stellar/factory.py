@@ -88,7 +88,7 @@ def _horizons(network: str, passphrase: str, urls: tuple[str, ...], one_may_deci
     try:
         servers = [Horizon(url) for url in urls]
     except (OSError, ValueError) as error:  # a proxy, or the file of certificates, that the environment names
-        raise ImproperlyConfigured(f"The Horizons of {network} cannot be asked: {error}") from error
+        raise ImproperlyConfigured(f"The Horizons of {network} cannot be queried: {error}") from error
     return Horizons(
         servers,
         network=network,

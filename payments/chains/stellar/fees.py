@@ -63,5 +63,5 @@ def price(horizons: Horizons) -> int:
 
 def _price(horizon: Horizon) -> int:
     """By the last ledgers: in a surge, what most transactions in them were charged."""
-    stats = horizon.ask(fee_stats, "/fee_stats")
+    stats = horizon.query(fee_stats, "/fee_stats")
     return max(LEAST, stats.base_fee, stats.fee_charged.get("p70", 0))

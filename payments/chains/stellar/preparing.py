@@ -40,7 +40,7 @@ class Preparations:
                 coins=self._coins,
                 channels=self._channels(),
             ),
-            told=f"What {account} sent",
+            subject=f"What {account} sent",
         )
 
 
@@ -78,7 +78,7 @@ def _transactions(horizon: Horizon, account: str) -> Iterator[TransactionRecord]
     """All of an account, newest first, failed ones too, as far as a few pages reach."""
     cursor: dict[str, int] = {}
     for _ in range(MOST_PAGES):
-        page = horizon.ask(
+        page = horizon.query(
             records.page(records.transaction),
             f"/accounts/{account}/transactions",
             order="desc",

@@ -43,8 +43,8 @@ class SetUp:
             raise
         except ChainUnavailable as error:
             if self._horizons.are_elsewhere:
-                said = "; ".join(state.problems["failing"] for state in self._horizons.states())
-                raise NotSetUp(f"No Horizon of {self._profile.network} is one: {said}.") from error
+                problems = "; ".join(state.problems["failing"] for state in self._horizons.states())
+                raise NotSetUp(f"No Horizon of {self._profile.network} is one: {problems}.") from error
             raise
 
     def _check_wallet(self) -> None:

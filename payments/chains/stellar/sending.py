@@ -169,22 +169,22 @@ class Sending:
     def broadcast(self, transfer: SignedTransfer) -> None:
         """Submit the envelope to every Horizon. Their answers prove nothing; sending it again costs nothing."""
         xdr = base64.b64encode(transfer.raw).decode()
-        said = self._horizons.tell(lambda horizon: horizon.submit(xdr))
-        if any(each.state in ("pending", "duplicate") for each in said):
+        responses = self._horizons.submit(lambda horizon: horizon.submit(xdr))
+        if any(each.state in ("pending", "duplicate") for each in responses):
             return
         # In a ledger already, the network calls its sequence used.
         known = self._hashes(transfer)
         if self._horizons.anyone(lambda horizon: _known_by(horizon, known)) is None:
-            raise TransferRefused(_refusal(said[0]))
+            raise TransferRefused(_refusal(responses[0]))
 
     def status(self, transfer: SignedTransfer) -> TransactionStatus:
         head = self._horizons.head()
         believed = self._horizons.believe(
             lambda horizon: self._became(horizon, transfer, head),
-            told=f"What became of {transfer.transaction_hash}",
+            subject=f"What became of {transfer.transaction_hash}",
             up_to=head.height,
         )
-        return replace(self._status(transfer, believed.said, head), said_by=believed.by)
+        return replace(self._status(transfer, believed.answer, head), said_by=believed.by)
 
     def _status(self, transfer: SignedTransfer, became: _InLedger | _Used | _Absent, head: Head) -> TransactionStatus:
         if isinstance(became, _InLedger):
@@ -236,7 +236,7 @@ class Sending:
 
     def _is_used(self, horizon: Horizon, transfer: SignedTransfer) -> bool:
         try:
-            account = horizon.ask(records.account, f"/accounts/{transfer.sender}")
+            account = horizon.query(records.account, f"/accounts/{transfer.sender}")
         except NotKnown:
             return False
         return account.sequence >= transfer.sequence
@@ -248,8 +248,8 @@ class Sending:
         """
         if not transfer.raw:
             return (transfer.transaction_hash,)
-        said = envelopes.read(transfer.raw, passphrase=self._passphrase)
-        return tuple(dict.fromkeys((said.transaction_hash, said.inner_hash)))
+        envelope = envelopes.read(transfer.raw, passphrase=self._passphrase)
+        return tuple(dict.fromkeys((envelope.transaction_hash, envelope.inner_hash)))
 
 
 def _transfer(
@@ -283,20 +283,20 @@ def _known_by(horizon: Horizon, hashes: Collection[str]) -> TransactionRecord | 
 
 
 def _ledger_hash(horizon: Horizon, height: int) -> str:
-    return horizon.ask(records.ledger, f"/ledgers/{height}").hash
+    return horizon.query(records.ledger, f"/ledgers/{height}").hash
 
 
 def _has_all_since(horizon: Horizon, instant: datetime) -> bool:
     """Whether a Horizon still has every ledger since then: an absence from a shorter history proves nothing."""
-    elder = horizon.ask(records.root, "/").elder_ledger
-    return elder <= 1 or horizon.ask(records.ledger, f"/ledgers/{elder}").closed_at <= instant
+    elder = horizon.query(records.root, "/").elder_ledger
+    return elder <= 1 or horizon.query(records.ledger, f"/ledgers/{elder}").closed_at <= instant
 
 
 def _user_of(horizon: Horizon, transfer: SignedTransfer, head: Head) -> TransactionRecord | None:
     """The transaction of this account that used the sequence, in a ledger up to the head; None when it is not found."""
     newer: int | str = ""
     for _ in range(MOST_PAGES):
-        page = horizon.ask(
+        page = horizon.query(
             records.page(records.transaction),
             f"/accounts/{transfer.sender}/transactions",
             order="desc",
@@ -314,10 +314,10 @@ def _user_of(horizon: Horizon, transfer: SignedTransfer, head: Head) -> Transact
     raise ChainUnavailable(f"{horizon.name} has too many transactions since sequence {transfer.sequence} was used")
 
 
-def _refusal(said: Submission) -> str:
-    if said.state == "try_again":
+def _refusal(response: Submission) -> str:
+    if response.state == "try_again":
         return "TRY_AGAIN_LATER: another transaction of this account waits, or fees are higher: underpriced."
-    return " ".join(part for part in (said.result_code, said.detail) if part)
+    return " ".join(part for part in (response.result_code, response.detail) if part)
 
 
 def _failure(codes: tuple[str, ...]) -> str:

@@ -159,9 +159,9 @@ def _operations(request: SigningRequest) -> list[Operation]:
 
 def _fields(request: SigningRequest) -> tuple[int, datetime, bytes]:
     """The fee of an operation, until when it is valid, and the envelope whose fee is raised, if any."""
-    said = request.transaction
+    fields = request.transaction
     try:
-        fee, ends_at, raises = said["fee_per_operation"], said["valid_until"], bytes.fromhex(said["raises"])
+        fee, ends_at, raises = fields["fee_per_operation"], fields["valid_until"], bytes.fromhex(fields["raises"])
         if type(fee) is not int or type(ends_at) is not int or not 0 <= request.sequence < 2**63:
             raise ValueError("numbers")
         return fee, datetime.fromtimestamp(ends_at, UTC), raises

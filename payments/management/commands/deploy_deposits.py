@@ -75,7 +75,7 @@ class Command(BaseCommand):
         signed = deployment.sign_deployment(
             wanted, providers, chain_id=profile.evm_chain_id, rules=rules, signer=signer
         )
-        answers = providers.tell(questions.broadcast(signed.raw))
+        answers = providers.submit(questions.broadcast(signed.raw))
         refusals = [each for each in answers if isinstance(each, RpcError) and not each.knows_already]
         if len(refusals) == len(answers):
             raise CommandError(f"No provider took the deployment: {refusals[0]}")

@@ -114,15 +114,17 @@ def check(providers: Providers, factory: str) -> None:
     if providers.agree_on(code(forwarder)) != artifact("Forwarder").runtime + abi.encode(factory):
         raise NotDeployed(f"The contract at {forwarder} on {providers.network} is not the forwarder of our factory.")
     for salt in (0, 1, 2**64):
-        asked = providers.agree_on(questions.account(factory, "address_of(uint256)", salt))
-        if asked != deposit_address(factory, salt):
-            raise NotDeployed(f"The factory on {providers.network} says {asked} is the address of salt {salt}: not so.")
+        derived = providers.agree_on(questions.account(factory, "address_of(uint256)", salt))
+        if derived != deposit_address(factory, salt):
+            raise NotDeployed(
+                f"The factory on {providers.network} reports {derived} as the address of salt {salt}: not so."
+            )
 
 
 def people(providers: Providers, factory: str) -> People:
     """Who may do what at present."""
-    asked = [questions.account(factory, f"{role}()") for role in ("owner", "operator", "treasury")]
-    return People(*providers.agree(*asked))
+    roles = [questions.account(factory, f"{role}()") for role in ("owner", "operator", "treasury")]
+    return People(*providers.agree(*roles))
 
 
 def appointment(operator: str, treasury: str) -> bytes:

@@ -33,11 +33,11 @@ class RemoteSigner:
         from payments.chains.evm.keys.accounts import Account
 
         try:
-            is_asked_for = read_signed(raw) == transaction and Account.recover_transaction(raw) == self._address
+            is_requested = read_signed(raw) == transaction and Account.recover_transaction(raw) == self._address
         except Exception as error:
             raise SignerUnavailable("The signer replied with bytes that are no signed transaction.") from error
-        if not is_asked_for:
-            raise SignerUnavailable("The signer signed something else than it was asked for, or with another key.")
+        if not is_requested:
+            raise SignerUnavailable("The signer signed something else than was requested, or with another key.")
 
 
 def request_for(transaction: Transaction, purpose: Purpose, account: str, client: SignerClient) -> SigningRequest:

@@ -59,7 +59,7 @@ class ServiceKeySigner:
                     return each, int.from_bytes(both[:32]), int.from_bytes(both[32:])
         except ValueError as error:
             raise KeyServiceFailed("it replied with no signature") from error
-        raise KeyServiceFailed("it signed with another key, or something else than it was asked to")
+        raise KeyServiceFailed("it signed with another key, or something else than was requested")
 
 
 def _recovered(public_key: Any, both: bytes, recovery_id: int, digest: bytes) -> bytes:

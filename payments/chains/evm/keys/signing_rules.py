@@ -83,17 +83,17 @@ class EvmWallet:
             raise Refused("differs", "It does not put the factory of the signer's own settings in place.")
 
     def _transaction(self, request: SigningRequest) -> Transaction:
-        said: Mapping[str, Any] = request.transaction
+        fields: Mapping[str, Any] = request.transaction
         try:
             found = Transaction(
-                chain_id=said["chain_id"],
+                chain_id=fields["chain_id"],
                 nonce=request.sequence,
-                to=said["to"],
-                data=bytes.fromhex(said["data"]),
-                gas=said["gas"],
-                max_fee=said["max_fee"],
-                tip=said["tip"],
-                units=said["units"],
+                to=fields["to"],
+                data=bytes.fromhex(fields["data"]),
+                gas=fields["gas"],
+                max_fee=fields["max_fee"],
+                tip=fields["tip"],
+                units=fields["units"],
             )
         except (KeyError, TypeError, ValueError) as error:
             raise Refused("differs", "The fields of the transaction are not those of an evm network.") from error

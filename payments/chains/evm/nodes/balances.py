@@ -38,9 +38,9 @@ class Balances:
             raise ChainUnavailable(f"{self._network} has not reached height {height} yet.")
         return head
 
-    def _height(self, asked: int | None) -> int:
-        head = self.reached(asked or 0)
-        return head.height if asked is None else asked
+    def _height(self, requested: int | None) -> int:
+        head = self.reached(requested or 0)
+        return head.height if requested is None else requested
 
     def _balance(self, address: str, asset: Asset, height: int) -> questions.Question[int]:
         if asset == self._native:

@@ -8,7 +8,7 @@ from typing import Any
 from payments.chains.evm.nodes.questions import Header, Log, Question, Receipt, SentTransaction, UnreadReceipt
 from payments.chains.evm.nodes.rpc import RpcError
 
-_TRANSFERS_TOLD = 2
+_TRANSFERS_SHOWN = 2
 _LONGEST_ANSWER = 200
 
 
@@ -57,13 +57,13 @@ def has_moved(log: Log, receipt: Receipt | None) -> bool:
     return receipt is not None and any(_content(each) == _content(log) for each in receipt.logs)
 
 
-def told(question: Question[Any]) -> str:
+def describe_question(question: Question[Any]) -> str:
     """The question, without the parts that only the node needs."""
     subject = next((each for each in question.call.params if isinstance(each, str)), "")
     return f"{question.call.method} {subject}".strip()
 
 
-def answer_told(answer: Any) -> str:
+def describe_answer(answer: Any) -> str:
     match answer:
         case None:
             text = "nothing"
@@ -72,7 +72,7 @@ def answer_told(answer: Any) -> str:
         case Header():
             text = f"block {answer.height} is {answer.block_hash}"
         case Receipt():
-            text = _receipt_told(answer)
+            text = _describe_receipt(answer)
         case UnreadReceipt():
             text = f"a receipt that cannot be read: {answer.record.problem}"
         case SentTransaction():
@@ -87,17 +87,17 @@ def answer_told(answer: Any) -> str:
     return text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}…"
 
 
-def log_told(log: Log) -> str:
+def describe_log(log: Log) -> str:
     if not log.is_token_transfer:
         return f"something of {log.contract}"
     return f"{log.amount} units of {log.contract} from {log.sender} to {log.recipient}"
 
 
-def _receipt_told(receipt: Receipt) -> str:
+def _describe_receipt(receipt: Receipt) -> str:
     outcome = "it succeeded" if receipt.succeeded else "it failed"
-    moved = [log_told(log) for log in receipt.logs if log.is_token_transfer]
-    more = f" and {len(moved) - _TRANSFERS_TOLD} more" if len(moved) > _TRANSFERS_TOLD else ""
-    transfers = f", moving {'; '.join(moved[:_TRANSFERS_TOLD])}{more}" if moved else ""
+    moved = [describe_log(log) for log in receipt.logs if log.is_token_transfer]
+    more = f" and {len(moved) - _TRANSFERS_SHOWN} more" if len(moved) > _TRANSFERS_SHOWN else ""
+    transfers = f", moving {'; '.join(moved[:_TRANSFERS_SHOWN])}{more}" if moved else ""
     return f"{outcome} in block {receipt.height}{transfers}"
 
 

@@ -11,12 +11,12 @@ from typing import Any
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.nodes.disagreement import (
     alike,
-    answer_told,
     contradicts,
+    describe_answer,
+    describe_log,
+    describe_question,
     differing,
     is_about_money,
-    log_told,
-    told,
 )
 from payments.chains.evm.nodes.questions import UNREADABLE, Answer, Header, Log, Question, UnreadReceipt, header
 from payments.chains.evm.nodes.rpc import Rpc, RpcError
@@ -32,7 +32,7 @@ Provider = pool.Provider[Rpc]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Report:
     """What one provider answered."""
 
     provider: Provider
@@ -69,7 +69,7 @@ class Providers(ProviderPool[Rpc]):
 
     # Queries
 
-    def ask(self, question: Question[Answer]) -> Answer:
+    def query(self, question: Question[Answer]) -> Answer:
         """The first usable answer. RpcError when it is an error."""
         answers = self._first(lambda provider: self._answers(provider, (question,)))
         assert answers is not None  # noqa: S101 - narrows the type: any answer will do
@@ -88,65 +88,65 @@ class Providers(ProviderPool[Rpc]):
 
         ChainUnavailable when too few answer, or no two agree: nothing is known then.
         """
-        return self.believe(*questions).said
+        return self.believe(*questions).answer
 
     def believe(self, *questions: Question[Any]) -> Believed[list[Any]]:
         """As `agree`, with the names of the providers that agreed."""
         believed = self._believed_answers(questions)
-        if error := next((answer for answer in believed.said if isinstance(answer, RpcError)), None):
+        if error := next((answer for answer in believed.answer if isinstance(answer, RpcError)), None):
             raise error
         return believed
 
     def agree_each(self, *questions: Question[Any]) -> list[Any]:
         """As agree, with an RpcError in the place of each answer that two providers refuse."""
-        return self._believed_answers(questions).said
+        return self._believed_answers(questions).answer
 
-    def gather(self, *questions: Question[Any]) -> list[Said]:
+    def gather(self, *questions: Question[Any]) -> list[Report]:
         """What each provider answers, of enough of them: for what one may have overlooked and another not.
 
         RpcError when one would answer a smaller question. ChainUnavailable when too few answer.
         """
         return self._gathered(questions)[0]
 
-    def _gathered(self, questions: Sequence[Question[Any]]) -> tuple[list[Said], int]:
+    def _gathered(self, questions: Sequence[Question[Any]]) -> tuple[list[Report], int]:
         """As gather, with how many were left out because they are slow."""
 
-        def ask(provider: Provider) -> list[Any]:
+        def query(provider: Provider) -> list[Any]:
             answers = self._answers(provider, questions)
             errors = [answer for answer in answers if isinstance(answer, RpcError)]
-            if errors and not any(error.asks_for_less for error in errors):
+            if errors and not any(error.is_too_large for error in errors):
                 raise ProviderFailed(f"{provider.name} refuses: {errors[0]}")
             return answers
 
-        asking = self._all(ask)
-        said = [Said(*each) for each in asking.said]
-        for error in (answer for each in said for answer in each.answers if isinstance(answer, RpcError)):
-            if error.asks_for_less:
+        queries = self._all(query)
+        reports = [Report(*each) for each in queries.answers]
+        for error in (answer for each in reports for answer in each.answers if isinstance(answer, RpcError)):
+            if error.is_too_large:
                 raise error
-        too_long = next((error for error in asking.failures if isinstance(error, ReplyTooLong)), None)
-        if len(said) < self.needed and too_long is not None:
+        too_long = next((error for error in queries.failures if isinstance(error, ReplyTooLong)), None)
+        if len(reports) < self.needed and too_long is not None:
             raise RpcError(0, str(too_long))
-        if len(said) < self.needed:
-            raise self._too_few(len(said))
-        return said, asking.silent
+        if len(reports) < self.needed:
+            raise self._too_few(len(reports))
+        return reports, queries.silent
 
     def middle(self, question: Question[int]) -> int:
         """The median of a number about which honest providers differ; the lower one of two.
 
         So no single one drives it up. ChainUnavailable when too few give a number.
         """
-        said, silent = self._numbers(question)
-        return middle(said, silent=silent)
+        numbers, silent = self._numbers(question)
+        return middle(numbers, silent=silent)
 
     def upper_middle(self, question: Question[int]) -> int:
         """As middle, the higher one of two: no single one drives it down. For limits of what costs nothing unused."""
-        said, silent = self._numbers(question)
-        return said[min((len(said) + silent) // 2, len(said) - 1)]
+        numbers, silent = self._numbers(question)
+        return numbers[min((len(numbers) + silent) // 2, len(numbers) - 1)]
 
     def _numbers(self, question: Question[int]) -> tuple[list[int], int]:
         """The numbers given, sorted, and the count of providers left out, which `middle` takes into account."""
-        said, silent = self._gathered((question,))
-        return sorted(each.answers[0] for each in said), silent
+        reports, silent = self._gathered((question,))
+        return sorted(each.answers[0] for each in reports), silent
 
     def head(self) -> Head:
         """The newest block that enough providers have, and the newest of them that enough call final."""
@@ -173,36 +173,36 @@ class Providers(ProviderPool[Rpc]):
         found: Answer | None = answers[0] if answers else None
         return found
 
-    def tell(self, question: Question[str]) -> list[str | RpcError]:
+    def submit(self, question: Question[str]) -> list[str | RpcError]:
         """Submit something to every provider; returns the answers. ChainUnavailable when none answered."""
-        said = self._all(lambda provider: self._answers(provider, (question,))).said
-        if not said:
+        reports = self._all(lambda provider: self._answers(provider, (question,))).answers
+        if not reports:
             raise ChainUnavailable(f"No provider of {self.network} answers.")
-        return [answer for _, answers in said for answer in answers]
+        return [answer for _, answers in reports for answer in answers]
 
     # Believing
 
-    def note_invention(self, tellers: Sequence[Provider], log: Log) -> None:
+    def note_invention(self, reporters: Sequence[Provider], log: Log) -> None:
         """Record that these providers reported a movement of money of which enough others know nothing."""
-        for provider in tellers:
-            others = names(other for other in self._providers if other not in tellers)
+        for provider in reporters:
+            others = names(other for other in self._providers if other not in reporters)
             message = (
-                f"Transaction {log.transaction_hash}: it says that {log_told(log)} moved; "
-                f"the receipt of {others} does not say so"
+                f"Transaction {log.transaction_hash}: it reports that {describe_log(log)} moved; "
+                f"the receipt of {others} does not show it"
             )
             self._note_disagreement(provider, message, invents=True)
             self._contradict(provider, message)
 
-    def note_unreadable(self, tellers: Sequence[Provider], transaction_hash: str) -> None:
+    def note_unreadable(self, reporters: Sequence[Provider], transaction_hash: str) -> None:
         """Record that only these providers reported a transaction in a form that cannot be read."""
-        for provider in tellers:
-            self._note(provider, "failing", f"{provider.name} tells of {transaction_hash} what cannot be read")
+        for provider in reporters:
+            self._note(provider, "failing", f"{provider.name} reports of {transaction_hash} what cannot be read")
 
     def note_omission(self, silent: Sequence[Provider], log: Log) -> None:
         """They left out an event of a block that they know, and its receipt proves it."""
         for provider in silent:
             message = (
-                f"eth_getLogs of block {log.height}: it leaves out that {log_told(log)} moved in transaction "
+                f"eth_getLogs of block {log.height}: it leaves out that {describe_log(log)} moved in transaction "
                 f"{log.transaction_hash}, which the receipt proves"
             )
             self._note_disagreement(provider, message, invents=False)
@@ -218,7 +218,10 @@ class Providers(ProviderPool[Rpc]):
                 if isinstance(mine, UnreadReceipt):
                     self.note_unreadable([provider], mine.transaction_hash)
                     continue
-                message = f"{told(question)}: it says {answer_told(mine)}; {each.others} says {answer_told(theirs)}"
+                message = (
+                    f"{describe_question(question)}: it reports {describe_answer(mine)}; "
+                    f"{each.others} reports {describe_answer(theirs)}"
+                )
                 self._note_disagreement(provider, message, invents=is_about_money(mine, theirs))
                 if each.is_outvoted and contradicts(
                     mine, theirs, newest_height=provider.newest_height, final_height=provider.final_height
@@ -234,23 +237,23 @@ class Providers(ProviderPool[Rpc]):
     def _answers(self, provider: Provider, questions: Sequence[Question[Any]]) -> list[Any]:
         """Answers of one provider, each in our types or an RpcError that answers the question."""
 
-        def ask(rpc: Rpc) -> list[Any]:
-            said = rpc.batch(*(question.call for question in questions))
+        def query(rpc: Rpc) -> list[Any]:
+            responses = rpc.batch(*(question.call for question in questions))
             answers = [
                 answer if isinstance(answer, RpcError) else _read(rpc, question, answer)
-                for question, answer in zip(questions, said, strict=True)
+                for question, answer in zip(questions, responses, strict=True)
             ]
             if missing := next((each for each in answers if isinstance(each, RpcError) and each.misses_block), None):
                 raise ProviderFailed(f"{rpc.name} lacks a block: {missing}")
             return answers
 
-        return self._asked(provider, ask)
+        return self._answer_of(provider, query)
 
     def _tips(self) -> tuple[list[tuple[Provider, Header, Header]], int]:
         """The newest and the newest final block of each provider that answers, and how many are left out."""
-        asking = self._all(self._tip, for_head=True)
+        queries = self._all(self._tip, for_head=True)
         self._probe(self._tip)
-        return [(provider, *tip) for provider, tip in asking.said], asking.silent
+        return [(provider, *tip) for provider, tip in queries.answers], queries.silent
 
     def _tip(self, provider: Provider) -> tuple[Header, Header]:
         latest, final = self._answers(provider, (header("latest"), header("finalized")))

@@ -220,11 +220,11 @@ def receipt(transaction_hash: str, *, up_to: int) -> Question[Receipt | None]:
 
 def receipt_or_place(transaction_hash: str, *, up_to: int) -> Question[Receipt | UnreadReceipt | None]:
     """As receipt, with the place in the chain of one that cannot be read."""
-    asked = receipt(transaction_hash, up_to=up_to)
+    question = receipt(transaction_hash, up_to=up_to)
 
     def read(found: Any) -> Receipt | UnreadReceipt | None:
         try:
-            return asked.read(found)
+            return question.read(found)
         except UNREADABLE as error:
             known, height, block_hash = _place(found)
             if known != transaction_hash:
@@ -232,7 +232,7 @@ def receipt_or_place(transaction_hash: str, *, up_to: int) -> Question[Receipt |
             record = UnreadRecord(known, height, _error_text(error), _content(found))
             return None if height > up_to else UnreadReceipt(record, block_hash)
 
-    return Question(asked.call, read)
+    return Question(question.call, read)
 
 
 def sent(transaction_hash: str) -> Question[SentTransaction | None]:
@@ -263,14 +263,14 @@ def result(
 
 
 def token_balance(contract: str, account: str, height: int) -> Question[int]:
-    asked = result(contract, abi.call("balanceOf(address)", account), height)
-    return Question(asked.call, lambda found: abi.uint(values.data(found)))
+    question = result(contract, abi.call("balanceOf(address)", account), height)
+    return Question(question.call, lambda found: abi.uint(values.data(found)))
 
 
 def account(contract: str, function: str, *arguments: abi.Argument) -> Question[str]:
     """The address that a function of a contract returns."""
-    asked = result(contract, abi.call(function, *arguments))
-    return Question(asked.call, lambda found: abi.address(values.data(found)))
+    question = result(contract, abi.call(function, *arguments))
+    return Question(question.call, lambda found: abi.address(values.data(found)))
 
 
 def code(account: str, block: int | str = "latest") -> Question[bytes]:
@@ -299,7 +299,7 @@ def paid_tip(height: int, blocks: int) -> Question[int]:
     def read(found: Any) -> int:
         rewards = [values.number(each[0]) for each in values.listed(found["reward"])]
         if len(rewards) > blocks:
-            raise ValueError("tips of more blocks than were asked for")
+            raise ValueError("tips of more blocks than were requested")
         paid = sorted(each for each in rewards if each)
         return paid[len(paid) // 2] if paid else 0
 
@@ -326,7 +326,7 @@ def _header(found: Any) -> Header:
 def _within(first: int, last: int, found: list[Log]) -> tuple[Log, ...]:
     """The events in their order; ValueError when one is of a block outside the query."""
     if any(not first <= log.height <= last for log in found):
-        raise ValueError("an event of a block that was not asked for")
+        raise ValueError("an event of a block that was not requested")
     return tuple(sorted(found, key=lambda log: (log.height, log.index)))
 
 
@@ -373,8 +373,8 @@ def _content(found: Any) -> str:
 
 def _is_of(sender: str, found: Any) -> bool:
     """Whether this is a transaction of this account, however it is spelled."""
-    said = found.get("from") if isinstance(found, dict) else None
-    return isinstance(said, str) and said.lower() == sender.lower()
+    reported = found.get("from") if isinstance(found, dict) else None
+    return isinstance(reported, str) and reported.lower() == sender.lower()
 
 
 def _log(found: Any) -> Log:

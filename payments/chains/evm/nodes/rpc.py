@@ -61,13 +61,13 @@ class RpcError(ChainUnavailable):
         self.data = data[:LONGEST_DATA]
         super().__init__(f"{self.message} ({code})")
 
-    def says(self, *words: str) -> bool:
+    def mentions(self, *words: str) -> bool:
         return any(word in self.message.lower() for word in words)
 
     @property
-    def asks_for_less(self) -> bool:
+    def is_too_large(self) -> bool:
         """Whether a smaller question may be answered."""
-        return self.says(*_TOO_MUCH) and not self.says(*_NOT_NOW)
+        return self.mentions(*_TOO_MUCH) and not self.mentions(*_NOT_NOW)
 
     @property
     def is_passing(self) -> bool:
@@ -75,27 +75,27 @@ class RpcError(ChainUnavailable):
         author's: who wrote it could have every provider taken for one that fails."""
         if self.takes_all_gas:
             return False
-        return self.code in (-32603, 429) or (not self.is_reverted and self.says(*_NOT_NOW, "internal error"))
+        return self.code in (-32603, 429) or (not self.is_reverted and self.mentions(*_NOT_NOW, "internal error"))
 
     @property
     def misses_block(self) -> bool:
         """Whether the provider does not know the block, or no longer knows the state after it."""
-        return not self.is_reverted and self.says(*_NO_SUCH_BLOCK)
+        return not self.is_reverted and self.mentions(*_NO_SUCH_BLOCK)
 
     @property
     def is_reverted(self) -> bool:
         """Whether the contract refused, so that sending the same would fail as well."""
-        return self.code in (3, -32015) or self.says("revert")
+        return self.code in (3, -32015) or self.mentions("revert")
 
     @property
     def takes_all_gas(self) -> bool:
         """Whether the contract was not done with the gas that it had."""
-        return self.says("out of gas", "outofgas")
+        return self.mentions("out of gas", "outofgas")
 
     @property
     def knows_already(self) -> bool:
         """Whether these very bytes had arrived before."""
-        return self.says(*_KNOWN_ALREADY)
+        return self.mentions(*_KNOWN_ALREADY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +149,10 @@ class Rpc(Server):
             half = len(calls) // 2
             return [*self.batch(*calls[:half]), *self.batch(*calls[half:])]
         if isinstance(chain_id, RpcError):
-            raise ProviderFailed(f"{self.name} does not say its chain: {chain_id}")
+            raise ProviderFailed(f"{self.name} does not report its chain: {chain_id}")
         if chain_id != hex(self._chain_id):
-            said = shown(chain_id)
-            raise WrongChain(f"{self.name} speaks for chain {said}, not for {hex(self._chain_id)}")
+            reported = shown(chain_id)
+            raise WrongChain(f"{self.name} speaks for chain {reported}, not for {hex(self._chain_id)}")
         if passing := next((answer for answer in answers if isinstance(answer, RpcError) and answer.is_passing), None):
             raise ProviderFailed(f"{self.name} cannot answer now: {passing}")
         return answers
@@ -190,8 +190,8 @@ class Rpc(Server):
         return item["result"]
 
 
-def _error(said: dict[str, Any]) -> RpcError:
-    code, message, data = said.get("code"), said.get("message", ""), said.get("data")
+def _error(reported: dict[str, Any]) -> RpcError:
+    code, message, data = reported.get("code"), reported.get("message", ""), reported.get("data")
     return RpcError(
         code if type(code) is int else 0,
         message if isinstance(message, str) else shown(message),

@@ -93,7 +93,7 @@ class Horizon(Server):
         finally:
             self._needed.height = before
 
-    def ask(self, read: Callable[[dict[str, Any]], Answer], path: str, **params: str | int) -> Answer:
+    def query(self, read: Callable[[dict[str, Any]], Answer], path: str, **params: str | int) -> Answer:
         """What `read` makes of the object at a path; ProviderFailed where it raises an error of Python."""
         found = self.get(path, **params)
         try:
@@ -131,10 +131,10 @@ class Horizon(Server):
             reads_errors=True,
         )
         try:
-            said = self._object(content)
+            response = self._object(content)
         except ProviderFailed as error:
             raise ProviderFailed(f"{self.name} answered an envelope with status {status}") from error
-        match said.get("tx_status"):
+        match response.get("tx_status"):
             case "PENDING":
                 return Submission("pending")
             case "DUPLICATE":
@@ -143,11 +143,11 @@ class Horizon(Server):
                 return Submission("try_again")
             case "ERROR":
                 # `errorResultXdr` before Horizon 23.
-                result = said.get("error_result_xdr", said.get("errorResultXdr"))
+                result = response.get("error_result_xdr", response.get("errorResultXdr"))
                 code, inner = result_codes(result)
                 return Submission("error", code, inner)
-        if status == httpx.codes.BAD_REQUEST and str(said.get("type", "")).endswith("/transaction_malformed"):
-            return Submission("error", "tx_malformed", shown(said.get("detail", "")))
+        if status == httpx.codes.BAD_REQUEST and str(response.get("type", "")).endswith("/transaction_malformed"):
+            return Submission("error", "tx_malformed", shown(response.get("detail", "")))
         raise ProviderFailed(f"{self.name} answered an envelope with status {status}{_problem(content)}")
 
     def _address(self, path: str, params: dict[str, str | int]) -> str:

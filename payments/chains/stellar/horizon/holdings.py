@@ -14,7 +14,7 @@ from payments.chains.stellar.horizon.values import NATIVE
 def account(horizon: Horizon, address: str) -> AccountRecord | None:
     """The account as this Horizon knows it now; None when there is none."""
     try:
-        found = horizon.ask(records.account, f"/accounts/{address}")
+        found = horizon.query(records.account, f"/accounts/{address}")
     except NotKnown:
         return None
     if found.address != address:
@@ -36,7 +36,7 @@ def holding(horizon: Horizon, address: str, asset: str, height: int) -> int:
     elif (line := found.trustlines.get(asset)) is not None:
         units, changed_at = line.balance, line.last_modified_ledger
     else:  # a trustline that is not there any more was empty when it went
-        units, changed_at = 0, horizon.ask(records.root, "/").latest_ledger
+        units, changed_at = 0, horizon.query(records.root, "/").latest_ledger
     if changed_at <= height:
         return units
     effects = in_order(
@@ -46,7 +46,7 @@ def holding(horizon: Horizon, address: str, asset: str, height: int) -> int:
     if asset == NATIVE:
         units += _fees(horizon, address, height, changed_at)
     if units < 0:
-        raise ProviderFailed(f"{horizon.name} tells of changes that the balance of {address} does not come from")
+        raise ProviderFailed(f"{horizon.name} reports changes that the balance of {address} does not come from")
     return units
 
 

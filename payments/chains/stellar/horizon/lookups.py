@@ -17,7 +17,7 @@ from payments.chains.stellar.horizon.values import NATIVE
 def transaction(horizon: Horizon, known: str) -> TransactionRecord | None:
     """The on-chain transaction with this hash, the outer or the inner one; None where it is in no ledger read."""
     try:
-        found = horizon.ask(records.transaction, f"/transactions/{known}")
+        found = horizon.query(records.transaction, f"/transactions/{known}")
     except NotKnown:
         return None
     if not found.goes_by(known):
@@ -36,7 +36,7 @@ def moved_by(horizon: Horizon, known: TransactionRecord) -> Moved:
     if not known.successful:
         return Moved(known.ledger, ())
     read = records.page(operation_of(known, horizon.network_id))
-    found = horizon.ask(read, f"/transactions/{known.hash}/operations", limit=PAGE, order="asc")
+    found = horizon.query(read, f"/transactions/{known.hash}/operations", limit=PAGE, order="asc")
     tokens = [each.paging_token for each in found]
     if len(found) != known.operation_count or tokens != sorted(set(tokens)):
         raise ProviderFailed(f"{horizon.name} answered for transaction {known.hash} with other operations")
@@ -66,7 +66,7 @@ def sent_by(horizon: Horizon, account: str, first: int, last: int) -> tuple[Tran
 
 def _credited_by(horizon: Horizon, known: TransactionRecord) -> dict[tuple[int, str], int]:
     """Native coins that each operation of a transaction gave to each account: for a merge, only effects record it."""
-    found = horizon.ask(records.page(effect), f"/transactions/{known.hash}/effects", limit=PAGE, order="asc")
+    found = horizon.query(records.page(effect), f"/transactions/{known.hash}/effects", limit=PAGE, order="asc")
     return {
         (each.operation, each.account): amount
         for each in found
@@ -77,7 +77,7 @@ def _credited_by(horizon: Horizon, known: TransactionRecord) -> dict[tuple[int, 
 
 def ledgers(horizon: Horizon, first: int, last: int) -> tuple[LedgerRecord, ...]:
     read = records.page(records.ledger)
-    found = horizon.ask(read, "/ledgers", cursor=token_after(first - 1), limit=last - first + 1, order="asc")
+    found = horizon.query(read, "/ledgers", cursor=token_after(first - 1), limit=last - first + 1, order="asc")
     if [each.sequence for each in found] != list(range(first, last + 1)):
         raise ProviderFailed(f"{horizon.name} answered for the ledgers {first} to {last} with others")
     return tuple(found)

@@ -137,14 +137,14 @@ def _was_signed(payment: Payment) -> bool:
     return payment.kind in ("payment", "path_payment", "contract")
 
 
-def _compare(record: OperationRecord, said: Signed) -> None:
+def _compare(record: OperationRecord, signed: Signed) -> None:
     """Raises Contradiction where a payment is another one than was signed."""
     for each in record.payments:
-        if each.memo != said.memo:
-            raise Contradiction(f"the memo {each.memo.text} beside an envelope with {said.memo.text}")
-        if each.kind == "contract" or each.operation >= said.read:
+        if each.memo != signed.memo:
+            raise Contradiction(f"the memo {each.memo.text} beside an envelope with {signed.memo.text}")
+        if each.kind == "contract" or each.operation >= signed.read:
             continue
-        paid = said.payments.get(each.operation)
+        paid = signed.payments.get(each.operation)
         if (
             paid is None
             or (each.recipient, each.muxed_id, each.asset) != (paid.recipient, paid.muxed_id, paid.asset)

@@ -50,9 +50,9 @@ def in_order(
     cursor = place
     seen = 0
     while seen < MOST_RECORDS:
-        asked, size = "-".join(map(str, cursor)), horizon.page
+        position, size = "-".join(map(str, cursor)), horizon.page
         try:
-            found = horizon.ask(page(read), path, cursor=asked, limit=size, order="asc", **params)
+            found = horizon.query(page(read), path, cursor=position, limit=size, order="asc", **params)
         except ReplyTooLong:
             if size == 1 or "join" in params:
                 raise

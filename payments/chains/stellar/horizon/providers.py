@@ -47,7 +47,7 @@ class LacksHistory(ChainUnavailable):
 @dataclass(frozen=True, slots=True)
 class _Known:
     root: RootRecord
-    asked_at: float
+    queried_at: float
 
 
 class Horizons(ProviderPool[Horizon]):
@@ -96,46 +96,48 @@ class Horizons(ProviderPool[Horizon]):
         """Something that any Horizon knows of; None when nobody does."""
         return self._first(lambda provider: self._answer(provider, question), lambda found: found is not None)
 
-    def tell(self, question: Question[Answer]) -> list[Answer]:
+    def submit(self, question: Question[Answer]) -> list[Answer]:
         """What all Horizons answer that do; ChainUnavailable when none does."""
-        said = self._all(lambda provider: self._answer(provider, question)).said
-        if not said:
+        answers = self._all(lambda provider: self._answer(provider, question)).answers
+        if not answers:
             raise ChainUnavailable(f"No provider of {self.network} answers.")
-        return [answer for _, answer in said]
+        return [answer for _, answer in answers]
 
     def middle(self, question: Question[int]) -> int:
         """The median of a number about which honest Horizons differ; the lower one of two.
 
         ChainUnavailable when too few give one.
         """
-        asking = self._all(lambda provider: self._answer(provider, question))
-        said = sorted(number for _, number in asking.said)
-        if len(said) < self.needed:
-            raise self._too_few(len(said))
-        return middle(said, silent=asking.silent)
+        queries = self._all(lambda provider: self._answer(provider, question))
+        answers = sorted(number for _, number in queries.answers)
+        if len(answers) < self.needed:
+            raise self._too_few(len(answers))
+        return middle(answers, silent=queries.silent)
 
     def agree(
         self,
         question: Question[Answer],
         *,
-        told: str = "",
+        subject: str = "",
         first_height: int = 0,
         up_to: int = 0,
         may_differ: Callable[[], bool] = lambda: False,
     ) -> Answer:
         """What as many Horizons answer alike as must; see believe."""
-        return self.believe(question, told=told, first_height=first_height, up_to=up_to, may_differ=may_differ).said
+        return self.believe(
+            question, subject=subject, first_height=first_height, up_to=up_to, may_differ=may_differ
+        ).answer
 
     def believe(
         self,
         question: Question[Answer],
         *,
-        told: str = "",
+        subject: str = "",
         first_height: int = 0,
         up_to: int = 0,
         may_differ: Callable[[], bool] = lambda: False,
     ) -> Believed[Answer]:
-        """As `agree`, with the names of the Horizons that agreed. `told` names the question for the alarm where they
+        """As `agree`, with the names of the Horizons that agreed. `subject` names the question for the alarm where they
         differ.
 
         `may_differ`, called after them, returns whether a difference is no provider's fault, so that no alarm reports
@@ -144,7 +146,7 @@ class Horizons(ProviderPool[Horizon]):
         """
         lacking = list[Provider]()
 
-        def ask(provider: Provider) -> Answer:
+        def query(provider: Provider) -> Answer:
             root = self._root(provider, up_to=up_to)
             if root.latest_ledger < up_to:
                 raise Behind(f"{provider.name} has not read ledger {up_to} yet")
@@ -158,15 +160,15 @@ class Horizons(ProviderPool[Horizon]):
             if may_differ():
                 return
             for each in self._against(groups):
-                said, other = _differing(each.mine, each.theirs)
-                message = f"{told or 'A question'}: it says {said}; {each.others} says {other}"
+                mine, theirs = _differing(each.mine, each.theirs)
+                message = f"{subject or 'A question'}: it reports {mine}; {each.others} reports {theirs}"
                 is_about_money = _is_about_money(each.mine, each.theirs)
                 self._note_disagreement(each.provider, message, invents=is_about_money)
                 if each.is_outvoted and is_about_money:
                     self._contradict(each.provider, message)
 
         try:
-            return self._believed(ask, lambda mine, theirs: mine == theirs, note)
+            return self._believed(query, lambda mine, theirs: mine == theirs, note)
         except ChainUnavailable as error:
             if first_height and lacking and len(self._providers) - len(lacking) < self.needed:
                 oldest = "; ".join(f"{each.name} from {self._roots[each.name].root.elder_ledger}" for each in lacking)
@@ -183,11 +185,11 @@ class Horizons(ProviderPool[Horizon]):
         """
         if self._head is not None and self._clock() - self._head[1] < within_seconds:
             return self._head[0]
-        asking = self._all(self._ask_root, for_head=True)
-        self._probe(self._ask_root)
-        roots = [root for _, root in asking.said]
+        queries = self._all(self._query_root, for_head=True)
+        self._probe(self._query_root)
+        roots = [root for _, root in queries.answers]
         fresh = [root for root in roots if not self._is_old(root.latest_closed_at)] or roots
-        most = self._most_of(len(fresh) + asking.silent)
+        most = self._most_of(len(fresh) + queries.silent)
         if len(fresh) < most:
             raise self._too_few(len(fresh))
         height = sorted((root.latest_ledger for root in fresh), reverse=True)[most - 1]
@@ -202,13 +204,13 @@ class Horizons(ProviderPool[Horizon]):
     def ledger(self, height: int) -> LedgerRecord:
         """The ledger with this number; LacksHistory when it is older than what enough Horizons keep."""
 
-        def ask(horizon: Horizon) -> LedgerRecord:
-            found = horizon.ask(records.ledger, f"/ledgers/{height}")
+        def query(horizon: Horizon) -> LedgerRecord:
+            found = horizon.query(records.ledger, f"/ledgers/{height}")
             if found.sequence != height:
                 raise ProviderFailed(f"{horizon.name} answered for ledger {height} with another one")
             return found
 
-        return self.agree(ask, told=f"Ledger {height}", first_height=height, up_to=height)
+        return self.agree(query, subject=f"Ledger {height}", first_height=height, up_to=height)
 
     # How each is doing
 
@@ -216,28 +218,28 @@ class Horizons(ProviderPool[Horizon]):
         """The ledgers that a Horizon has read, at least as of its last query; queried again where that is too
         little."""
         known = self._roots.get(provider.name)
-        if known is None or known.root.latest_ledger < up_to or self._clock() - known.asked_at >= ROOT_SECONDS:
-            return self._ask_root(provider)
+        if known is None or known.root.latest_ledger < up_to or self._clock() - known.queried_at >= ROOT_SECONDS:
+            return self._query_root(provider)
         return known.root
 
-    def _ask_root(self, provider: Provider) -> RootRecord:
-        root = self._asked(provider, self._read_root)
+    def _query_root(self, provider: Provider) -> RootRecord:
+        root = self._answer_of(provider, self._read_root)
         self._roots[provider.name] = _Known(root, self._clock())
         self._note_age(provider, root.latest_closed_at)
         return root
 
     def _read_root(self, horizon: Horizon) -> RootRecord:
-        root = horizon.ask(records.root, "/")
+        root = horizon.query(records.root, "/")
         if root.passphrase != self._passphrase:
-            said, meant = repr(root.passphrase[:100]), repr(self._passphrase)
-            raise WrongChain(f"{horizon.name} speaks for the network {said}, not for {meant}")
+            reported, meant = repr(root.passphrase[:100]), repr(self._passphrase)
+            raise WrongChain(f"{horizon.name} speaks for the network {reported}, not for {meant}")
         return root
 
     def _answer(self, provider: Provider, question: Question[Answer]) -> Answer:
         """What one Horizon answers; ProviderFailed where it does not."""
         self._root(provider)
         try:
-            return self._asked(provider, question)
+            return self._answer_of(provider, question)
         except NotKnown as error:  # about something that every Horizon should have
             raise Behind(str(error)) from error
 

@@ -206,7 +206,7 @@ class Reading:
         contract = NATIVE if asset == self._native else asset.contract
         return self._horizons.agree(
             lambda horizon: holding(horizon, address, contract, height),
-            told=f"The {asset.code} of {address} after ledger {height}",
+            subject=f"The {asset.code} of {address} after ledger {height}",
             first_height=height + 1 if height < head.height else 0,
             up_to=height,
         )
@@ -220,7 +220,7 @@ class Reading:
             last = min(last_height, first + LEDGERS_AT_A_TIME - 1)
             found += self._horizons.agree(
                 partial(unusual_changes, account=address, assets=self._assets, after=first - 1, up_to=last),
-                told=f"Changes of {address} from ledger {first} to {last}",
+                subject=f"Changes of {address} from ledger {first} to {last}",
                 first_height=first,
                 up_to=last,
             )
@@ -235,7 +235,7 @@ class Reading:
         unread = set[UnreadRecord]()
         for account in sorted(accounts):
             believed = self._payments(account, done, read_to, last)
-            found, said_by[account] = believed.said, believed.by
+            found, said_by[account] = believed.answer, believed.by
             last = min(last, found.last_height)
             payments += [each for each in found.payments if each.recipient == account]
             unread |= {*found.unread}
@@ -272,7 +272,7 @@ class Reading:
                 fresh_after=read_to,
                 enough=self._records_per_scan,
             ),
-            told=f"Payments of {account} from ledger {done + 1} to {up_to}",
+            subject=f"Payments of {account} from ledger {done + 1} to {up_to}",
             first_height=max(done, 1),
             up_to=up_to,
         )
@@ -297,7 +297,7 @@ class Reading:
                     fresh_after=after,
                     enough=self._records_per_scan,
                 ),
-                told=f"Operations of {account} from ledger {after + 1} to {last}",
+                subject=f"Operations of {account} from ledger {after + 1} to {last}",
                 first_height=max(after, 1),
                 up_to=last,
             )
@@ -311,23 +311,23 @@ class Reading:
             return None
         head = self.head()
 
-        def ask(horizon: Horizon) -> TransactionRecord | None:
+        def query(horizon: Horizon) -> TransactionRecord | None:
             return lookups.transaction_up_to(horizon, known, head.height)
 
         # Only Horizons that have its ledger can answer that there is no such transaction.
-        said = self._horizons.anyone(ask)
+        seen = self._horizons.anyone(query)
         found = self._horizons.agree(
-            ask, told=f"Transaction {known}", first_height=said.ledger if said else 0, up_to=head.height
+            query, subject=f"Transaction {known}", first_height=seen.ledger if seen else 0, up_to=head.height
         )
         if found is None:
             return None
         moved = self._horizons.believe(
             lambda horizon: lookups.moved_by(horizon, found),
-            told=f"Operations of transaction {known}",
+            subject=f"Operations of transaction {known}",
             first_height=found.ledger,
             up_to=found.ledger,
         )
-        return _Found(found, moved.said.payments, moved.said.unread, moved.by)
+        return _Found(found, moved.answer.payments, moved.answer.unread, moved.by)
 
     def _transfers(self, found: _Found, *, counts: Callable[[Payment], bool] = arrives) -> tuple[IncomingTransfer, ...]:
         block_hash = self._ledgers({found.record.ledger})[found.record.ledger].hash
@@ -346,7 +346,7 @@ class Reading:
                 continue
             some = self._horizons.agree(
                 lambda horizon, first=first, last=last: lookups.ledgers(horizon, first, last),  # type: ignore[misc]
-                told=f"Ledgers {first} to {last}",
+                subject=f"Ledgers {first} to {last}",
                 first_height=first,
                 up_to=last,
             )

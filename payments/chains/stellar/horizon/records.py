@@ -1,7 +1,7 @@
 """Records of a Horizon's replies, in types of ours. Two honest Horizons give equal ones of the same ledger.
 
 Whatever else a record holds is left aside. Each function raises LookupError, TypeError or ValueError for what is no
-such record: Horizon.ask makes ProviderFailed of it. Amounts are in stroops.
+such record: Horizon.query makes ProviderFailed of it. Amounts are in stroops.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def page(read: Callable[[Any], Record]) -> Callable[[Any], list[Record]]:
     def read_page(found: Any) -> list[Record]:
         listed = values.listed(found["_embedded"]["records"])
         if len(listed) > PAGE:
-            raise ValueError("more records than were asked for")
+            raise ValueError("more records than were requested")
         return [read(each) for each in listed]
 
     return read_page
@@ -256,8 +256,8 @@ def _trustline(found: Any) -> Trustline:
     )
 
 
-def text_memo(said: bytes) -> Memo:
-    return Memo("text", said.decode(errors="replace").replace("\x00", "\N{REPLACEMENT CHARACTER}"))
+def text_memo(content: bytes) -> Memo:
+    return Memo("text", content.decode(errors="replace").replace("\x00", "\N{REPLACEMENT CHARACTER}"))
 
 
 def _memo(found: Any) -> Memo:
@@ -267,8 +267,8 @@ def _memo(found: Any) -> Memo:
         case "id":
             return Memo("id", values.identifier(found["memo"]))
         case "text":
-            said = values.data(found["memo_bytes"]) if "memo_bytes" in found else values.text(found["memo"]).encode()
-            return text_memo(said)
+            content = values.data(found["memo_bytes"]) if "memo_bytes" in found else values.text(found["memo"]).encode()
+            return text_memo(content)
         case "hash" | "return" as kind:
             return Memo(kind, values.data(found["memo"]).hex())
     raise ValueError("no memo of a known type")

@@ -14,7 +14,7 @@ from payments.chains.stellar.horizon.values import NATIVE
 
 _ARRIVE = ("payment", "path_payment", "contract")
 _LEAVE = (*_ARRIVE, "claimable_balance")
-_TOLD_APART: Mapping[str, IdleKind] = {
+_IDLE_KINDS: Mapping[str, IdleKind] = {
     "claimable_balance": "claimable_balance",
     "clawback": "clawback",
     "account_merge": "account_merge",
@@ -57,12 +57,12 @@ def is_set_aside(payment: Payment) -> bool:
 
 
 def is_idle(payment: Payment) -> bool:
-    return payment.kind in _TOLD_APART or payment.asset == NATIVE or not payment.amount
+    return payment.kind in _IDLE_KINDS or payment.asset == NATIVE or not payment.amount
 
 
 def idle_movement(payment: Payment) -> NonDeposit:
     contract = "" if payment.asset == NATIVE else payment.asset
-    kind: IdleKind = _TOLD_APART.get(payment.kind, "")
+    kind: IdleKind = _IDLE_KINDS.get(payment.kind, "")
     return NonDeposit(contract, payment.amount or 0, payment.sender, payment.recipient, references(payment)[0], kind)
 
 

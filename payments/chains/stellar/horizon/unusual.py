@@ -73,4 +73,4 @@ def _kind(account: str, payments: Sequence[Payment], types: Collection[str]) -> 
 
 def _hash(horizon: Horizon, token: int) -> str:
     """That of the transaction with this operation."""
-    return horizon.ask(lambda found: values.digest(found["transaction_hash"]), f"/operations/{token}")
+    return horizon.query(lambda found: values.digest(found["transaction_hash"]), f"/operations/{token}")

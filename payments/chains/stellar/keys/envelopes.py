@@ -143,20 +143,20 @@ def read(raw: bytes, *, passphrase: str) -> Read:
     """The content of these bytes; ValueError when they are no envelope."""
     envelope = _envelope(raw, passphrase)
     inner = _inner(envelope)
-    said = inner.transaction
-    bounds = said.preconditions.time_bounds if said.preconditions else None
+    transaction = inner.transaction
+    bounds = transaction.preconditions.time_bounds if transaction.preconditions else None
     is_bump = isinstance(envelope, FeeBumpTransactionEnvelope)
-    source = said.source.account_id
+    source = transaction.source.account_id
     return Read(
         transaction_hash=envelope.hash_hex(),
         inner_hash=inner.hash_hex(),
         source=source,
-        sequence=said.sequence,
+        sequence=transaction.sequence,
         fee=envelope.transaction.fee,
-        operations=len(said.operations) + is_bump,
+        operations=len(transaction.operations) + is_bump,
         valid_until=datetime.fromtimestamp(bounds.max_time, UTC) if bounds and bounds.max_time else None,
-        memo=_memo_text(said.memo),
-        payments=tuple(sent for each in said.operations if (sent := _sent(each, source)) is not None),
+        memo=_memo_text(transaction.memo),
+        payments=tuple(sent for each in transaction.operations if (sent := _sent(each, source)) is not None),
     )
 
 

@@ -33,7 +33,7 @@ class RemoteKeys:
     def channels(self) -> tuple[str, ...]:
         if self._channels == 1:
             return (self._address,)
-        raise ImproperlyConfigured("The key is with the signer: the network tells which channels there are.")
+        raise ImproperlyConfigured("The key is with the signer: the network lists which channels there are.")
 
     def sign_payouts(
         self,
@@ -45,8 +45,8 @@ class RemoteKeys:
         fee_per_operation: int,
         valid_until: datetime,
     ) -> Signed:
-        said = {"fee_per_operation": fee_per_operation, "valid_until": int(valid_until.timestamp()), "raises": ""}
-        raw = self._client.sign(self._request(payouts, sender, sequence, said))
+        fields = {"fee_per_operation": fee_per_operation, "valid_until": int(valid_until.timestamp()), "raises": ""}
+        raw = self._client.sign(self._request(payouts, sender, sequence, fields))
         return self._read(raw, payouts, passphrase, sender, sequence, fee_per_operation)
 
     def raise_fee(
@@ -59,8 +59,8 @@ class RemoteKeys:
         sequence: int,
         fee_per_operation: int,
     ) -> Signed:
-        said = {"fee_per_operation": fee_per_operation, "valid_until": 0, "raises": raw.hex()}
-        signed = self._client.sign(self._request(payouts, sender, sequence, said))
+        fields = {"fee_per_operation": fee_per_operation, "valid_until": 0, "raises": raw.hex()}
+        signed = self._client.sign(self._request(payouts, sender, sequence, fields))
         return self._read(signed, payouts, passphrase, sender, sequence, fee_per_operation)
 
     def sign_operations(
@@ -73,17 +73,17 @@ class RemoteKeys:
         valid_until: datetime,
     ) -> Signed:
         wanted = [each.to_xdr_object().to_xdr() for each in operations]
-        said = {
+        fields = {
             "fee_per_operation": fee_per_operation,
             "valid_until": int(valid_until.timestamp()),
             "raises": "",
             "operations": wanted,
         }
-        raw = self._client.sign(self._request((), self._address, sequence, said, prepares="wallet"))
+        raw = self._client.sign(self._request((), self._address, sequence, fields, prepares="wallet"))
         found = _envelope(raw, passphrase)
         made = [each.to_xdr_object().to_xdr() for each in envelopes.operations_of(raw, passphrase=passphrase)]
         if (found.source, found.sequence, made) != (self._address, sequence, wanted):
-            raise SignerUnavailable("The signer signed something else than it was asked for.")
+            raise SignerUnavailable("The signer signed something else than was requested.")
         return Signed(raw, found.transaction_hash, found.fee)
 
     def _request(
@@ -91,7 +91,7 @@ class RemoteKeys:
         payouts: tuple[PayoutInstruction, ...],
         sender: str,
         sequence: int,
-        said: dict[str, object],
+        fields: dict[str, object],
         *,
         prepares: str = "",
     ) -> SigningRequest:
@@ -102,7 +102,7 @@ class RemoteKeys:
             sequence=sequence,
             intents=tuple(map(intent_of, payouts)),
             prepares=prepares,
-            transaction=said,
+            transaction=fields,
         )
 
     def _read(
@@ -116,13 +116,13 @@ class RemoteKeys:
     ) -> Signed:
         """The content that it signed; SignerUnavailable unless that is what was requested."""
         found = _envelope(raw, passphrase)
-        is_asked_for = (
+        is_requested = (
             (found.source, found.sequence) == (sender, sequence)
             and envelopes.pays(found, payouts, wallet=self._address)
             and found.fee == fee_per_operation * found.operations
         )
-        if not is_asked_for:
-            raise SignerUnavailable("The signer signed something else than it was asked for.")
+        if not is_requested:
+            raise SignerUnavailable("The signer signed something else than was requested.")
         return Signed(raw, found.transaction_hash, found.fee)
 
 

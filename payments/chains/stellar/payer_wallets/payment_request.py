@@ -18,7 +18,7 @@ _ENVELOPE = struct.pack(">i", 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PaymentRequest:
     """One payment of `amount` stroops, with a memo id or none. `account` pays, and its `sequence` is used."""
 
     account: str
@@ -33,35 +33,35 @@ class Asked:
     amount: int
 
 
-def unsigned(asked: Asked) -> bytes:
+def unsigned(request: PaymentRequest) -> bytes:
     """The envelope, without signatures."""
-    memo = struct.pack(">i", 0) if asked.memo is None else struct.pack(">iQ", 2, asked.memo)
-    size = 4 if len(asked.code) <= 4 else 12
-    asset = struct.pack(f">i{size}s", 1 if size == 4 else 2, asked.code.encode()) + _account(asked.issuer)
+    memo = struct.pack(">i", 0) if request.memo is None else struct.pack(">iQ", 2, request.memo)
+    size = 4 if len(request.code) <= 4 else 12
+    asset = struct.pack(f">i{size}s", 1 if size == 4 else 2, request.code.encode()) + _account(request.issuer)
     return b"".join(
         (
             _ENVELOPE,
-            _account(asked.account),
-            struct.pack(">Iq", asked.fee, asked.sequence),
-            struct.pack(">iQQ", 1, 0, asked.valid_until),
+            _account(request.account),
+            struct.pack(">Iq", request.fee, request.sequence),
+            struct.pack(">iQQ", 1, 0, request.valid_until),
             memo,
             struct.pack(">Iii", 1, 0, 1),  # one operation, of the same account: a payment
-            _account(asked.recipient),
+            _account(request.recipient),
             asset,
-            struct.pack(">q", asked.amount),
+            struct.pack(">q", request.amount),
             struct.pack(">i", 0),
             struct.pack(">I", 0),
         )
     )
 
 
-def is_signed(raw: bytes, *, asked: bytes) -> bool:
+def is_signed(raw: bytes, *, request: bytes) -> bool:
     """Whether these bytes are the requested envelope, and signatures of it."""
-    body = asked[:-_LENGTH_BYTES]
-    if not raw.startswith(body) or len(raw) < len(asked):
+    body = request[:-_LENGTH_BYTES]
+    if not raw.startswith(body) or len(raw) < len(request):
         return False
     (count,) = struct.unpack_from(">I", raw, len(body))
-    place = len(asked)
+    place = len(request)
     for _ in range(min(count, MOST_SIGNATURES + 1)):
         length = raw[place + _HINT_BYTES : place + _HINT_BYTES + _LENGTH_BYTES]
         if int.from_bytes(length, "big") != _MOST_SIGNATURE_BYTES:
@@ -70,10 +70,10 @@ def is_signed(raw: bytes, *, asked: bytes) -> bool:
     return 1 <= count <= MOST_SIGNATURES and place == len(raw)
 
 
-def hash_of(asked: bytes, passphrase: str) -> str:
+def hash_of(request: bytes, passphrase: str) -> str:
     """The hash of its on-chain transaction, however it is signed."""
     network = hashlib.sha256(passphrase.encode()).digest()
-    return hashlib.sha256(network + asked[:-_LENGTH_BYTES]).hexdigest()
+    return hashlib.sha256(network + request[:-_LENGTH_BYTES]).hexdigest()
 
 
 def _account(address: str) -> bytes:

@@ -14,14 +14,14 @@ from payments.chains.protocol.wallets import PaymentToSign
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.horizon import holdings
 from payments.chains.stellar.horizon.providers import Horizons
-from payments.chains.stellar.payer_wallets.payment_request import Asked, hash_of, is_signed, unsigned
+from payments.chains.stellar.payer_wallets.payment_request import PaymentRequest, hash_of, is_signed, unsigned
 
 SECONDS_TO_SIGN = 300
 MOST_OFFERED = 100_000
 """Stroops that a payer's transaction offers at most, a hundredth of a lumen; the network takes what it costs."""
 
 
-class Asking:
+class WalletPayments:
     def __init__(self, profile: NetworkProfile, horizons: Horizons) -> None:
         self._profile, self._horizons = profile, horizons
         self._passphrase: str = profile.metadata["network_passphrase"]
@@ -38,7 +38,7 @@ class Asking:
             raise PayerRefused(f"The issuer of {asset.code} lets your account send none. Nothing was sent.")
         code, _, issuer = asset.contract.partition(":")
         raw = unsigned(
-            Asked(
+            PaymentRequest(
                 account=account,
                 sequence=known.sequence + 1,
                 fee=min(fees.price(self._horizons) * fees.MARGIN, MOST_OFFERED),
@@ -52,14 +52,14 @@ class Asking:
         )
         return PaymentToSign(raw, hash_of(raw, self._passphrase))
 
-    def hand_in(self, asked: PaymentToSign, signed: bytes) -> None:
-        if not is_signed(signed, asked=asked.raw):
-            raise ValueError("this is not what the wallet was asked to sign")
+    def hand_in(self, requested: PaymentToSign, signed: bytes) -> None:
+        if not is_signed(signed, request=requested.raw):
+            raise ValueError("this is not the requested payment")
         xdr = base64.b64encode(signed).decode()
-        said = self._horizons.tell(lambda horizon: horizon.submit(xdr))
+        responses = self._horizons.submit(lambda horizon: horizon.submit(xdr))
         # When it is in a ledger already, the network reports its sequence as used: only the ledger shows more.
-        if all(each.state == "error" and each.result_code != "tx_bad_seq" for each in said):
-            raise TransferRefused(f"The network refused it: {said[0].result_code}.")
+        if all(each.state == "error" and each.result_code != "tx_bad_seq" for each in responses):
+            raise TransferRefused(f"The network refused it: {responses[0].result_code}.")
 
 
 def _account_of(payer: str) -> str:
