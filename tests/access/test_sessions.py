@@ -211,9 +211,10 @@ class TestLimits:
         client = Client()
         user = make_user(is_staff=True, is_superuser=True)
         enter(client, user.email)
-        assert client.get("/admin/merchants/merchant/").status_code == 200
-        clock.advance(minutes=30)
-        assert client.get("/admin/merchants/merchant/").status_code == 302
+        with override_settings(ROOT_URLCONF="config.urls"):  # the menu of the admin leads to other pages
+            assert client.get("/admin/merchants/merchant/").status_code == 200
+            clock.advance(minutes=30)
+            assert client.get("/admin/merchants/merchant/").status_code == 302
 
     def test_a_session_begun_elsewhere_counts_from_when_it_is_first_seen(self, clock: Clock) -> None:
         client = Client()
