@@ -27,10 +27,12 @@ class PaymentsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.admin import values
+        from config.admin.story import add_to_story
         from merchants.ledger import owners
         from merchants.serializers import decimals_of, suspense_of
         from payments.chains import registry
         from payments.records import qr_codes_of
+        from payments.stories import payments as stories
         from payments.stories.names import names_of_records
         from payments.suspense import sender_returns
         from payments.suspense.balances import in_suspense
@@ -39,6 +41,10 @@ class PaymentsConfig(AppConfig):
 
         register_owners("returns", Owners(sender_returns.to_follow, sender_returns.follow_payout))
         values.profile_of.register(registry.known_profile)
+        add_to_story("payments.Payment", stories.of_payment)
+        add_to_story("transfers.Payout", stories.of_payout)
+        add_to_story("merchants.Merchant", stories.of_merchant)
+        add_to_story("transfers.Wallet", stories.of_wallet)
         owners.names_of_records.register(names_of_records)
         decimals_of.register(registry.decimals)
         suspense_of.register(in_suspense)

@@ -16,11 +16,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
 from django.db import models
 from django.db.models import ForeignKey, Model
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html, format_html_join
 
 from config import ids
+from config.admin.story import story_of
 from config.admin.values import (
     EMPTY,
     YES_NO,
@@ -355,7 +356,15 @@ P = TypeVar("P", bound=Model)
 
 
 class RecordPage(Readable, admin.ModelAdmin[M]):
-    """The pages of one kind of record."""
+    """The pages of one kind of record: a list, and for each record its fields, its actions and its story."""
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
+        row = context.get("original")
+        if row is not None:
+            actions: Any = self.get_actions(request).items()
+            rest = [(name, words) for name, (_, _, words) in actions if name != "delete_selected"]
+            context |= {"story": story_of(row), "possible": rest}
+        return super().render_change_form(request, context, *args, **options)
 
 
 class Table(Readable, admin.TabularInline[M, P]):

@@ -108,6 +108,19 @@ def timeline_of(
     )
 
 
+def timeline_for_operators(
+    payment: Payment, *, deposits: Sequence[Deposit], discrepancies: Sequence[Discrepancy]
+) -> list[Line]:
+    """What the networks and the ledger did with a payment, newest first, by one query."""
+    changes = BalanceChange.objects.filter(payment=payment).order_by("-id")[:MOST_LINES]
+    lines = [
+        *_of_deposits(payment, deposits, {each.deposit_id for each in discrepancies}),
+        *_of_discrepancies(discrepancies),
+        *map(_of_balance, changes),
+    ]
+    return newest_first(lines)[:MOST_LINES]
+
+
 def newest_first(lines: Iterable[Line]) -> list[Line]:
     """In the order of their times to the second, which is what is shown; within one, effects above their causes."""
     return sorted(lines, key=lambda line: (line.at.replace(microsecond=0), line.rank, line.at), reverse=True)

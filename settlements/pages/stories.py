@@ -1,0 +1,35 @@
+"""The story of a settlement, for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from config.admin.story import Section
+from config.admin.values import instant, record_id
+from config.pages import wording
+from payments.models import BalanceChange
+from payments.stories import sections
+from payments.stories.sections import MOST
+from settlements.models import Settlement
+
+
+def of_settlement(settlement: Settlement) -> Iterator[Section]:
+    changes = BalanceChange.objects.filter(settlement=settlement.pk).order_by("-id")[:MOST]
+    yield Section(
+        title="What it settles",
+        headings=("When", "For", "What", "Amount"),
+        rows=[
+            (
+                instant(each.created_at),
+                record_id(each.reference, is_page=False),
+                each.get_kind_display(),
+                wording.coins(each.amount, each.decimals, each.asset),
+            )
+            for each in changes
+        ],
+    )
+    yield from sections.transfers_of(settlement.payout)
+    if settlement.payout_id is not None:
+        yield sections.postings_of(settlement.environment, [settlement.payout_id])
+    yield from sections.events_of([settlement.pk])
+    yield sections.actions_of([settlement.public_id])
