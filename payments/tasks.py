@@ -19,7 +19,7 @@ from config.periodic.due_work import rows_of
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.registry import is_simulated, places_in_use
-from payments.chains.simulated.models import SimulatedStatus, SimulatedTransaction
+from payments.chains.simulated.models import ScheduledAction, SimulatedStatus, SimulatedTransaction
 from payments.checkout import mailing
 from payments.dashboard.exports import services as exports
 from payments.dashboard.search import indexing
@@ -188,12 +188,13 @@ def _to_read() -> Iterable[QuerySet[Any]]:
         status=DepositStatus.CREDITED, height__gt=cursors.values("finalized_height")
     )
     return [
+        ScheduledAction.objects.all(),
         SimulatedTransaction.objects.filter(unread),
         Deposit.objects.filter(waiting, environment=Environment.SANDBOX),
     ]
 
 
-@rows_of("payments.sweep")
+@rows_of("payments.sweep", is_certain=False)
 def _to_sweep() -> Iterable[QuerySet[Any]]:
     """Deposits at addresses that are emptied, sweeps on request, and sweeps that are not booked."""
     emptied = [name for name, network in NETWORKS.items() if not network.real.shares_account]

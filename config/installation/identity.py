@@ -8,14 +8,14 @@ from django.db import connection
 
 from config.installation.models import Installation
 
-_RIGHTS = """
-    SELECT has_function_privilege('pg_control_system()', 'EXECUTE'),
+_OIDS_AND_RIGHTS = """
+    SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::bigint, %s::regclass::oid::bigint,
+        has_function_privilege('pg_control_system()', 'EXECUTE'),
         has_function_privilege('pg_walfile_name(pg_lsn)', 'EXECUTE')
             AND has_function_privilege('pg_current_wal_insert_lsn()', 'EXECUTE') AND NOT pg_is_in_recovery()
 """
-_OIDS = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::bigint, %s::regclass::oid::bigint"
-_SERVER = "SELECT system_identifier::text FROM pg_control_system()"
-_TIMELINE = "SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint"
+_SERVER = "(SELECT system_identifier::text FROM pg_control_system())"
+_TIMELINE = "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,9 @@ class Identity:
 
 def identity_here() -> Identity:
     with connection.cursor() as cursor:
-        cursor.execute(_OIDS, [Installation._meta.db_table])
-        database_oid, table_oid = cursor.fetchone() or (0, 0)
-        cursor.execute(_RIGHTS)
-        knows_server, knows_timeline = cursor.fetchone() or (False, False)
-        server, timeline = "", None
-        if knows_server:
-            cursor.execute(_SERVER)
-            [server] = cursor.fetchone() or [""]
-        if knows_timeline:
-            cursor.execute(_TIMELINE)
-            [timeline] = cursor.fetchone() or [None]
-    return Identity(server, database_oid, table_oid, timeline)
+        cursor.execute(_OIDS_AND_RIGHTS, [Installation._meta.db_table])
+        database_oid, table_oid, knows_server, knows_timeline = cursor.fetchone() or (0, 0, False, False)
+        # PostgreSQL refuses a function without the right even where a condition would skip it.
+        cursor.execute(f"SELECT {_SERVER if knows_server else 'NULL'}, {_TIMELINE if knows_timeline else 'NULL'}")
+        server, timeline = cursor.fetchone() or (None, None)
+    return Identity(server or "", database_oid, table_oid, timeline)

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from celery.beat import ScheduleEntry, Scheduler
+from django.conf import settings
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -27,6 +28,9 @@ STANDBY_SECONDS = 2.0
 LOOK_SECONDS = 0.5
 """So long the answer holds which tasks have rows to work on."""
 
+EARLY_SECONDS = 0.5
+"""A rest ends so much sooner, so that one as long as a task's interval does not skip every second run."""
+
 
 class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
     """Schedules only while it holds the lock, which it checks on every tick with a query."""
@@ -36,6 +40,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         self._sent_at: dict[str, float] = {}
         self._with_work: Collection[str] = ()
         self._looked_at = float("-inf")
+        self._busy_at = time.monotonic()
         super().__init__(*arguments, **options)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
@@ -69,13 +74,26 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         return super().apply_async(entry, *arguments, **options)
 
     def _rests(self, task: str) -> bool:
-        """True if a task has no rows, and was sent a short while ago."""
-        rested = time.monotonic() - self._sent_at.get(task, float("-inf"))
-        if not due_work.may_rest(task) or rested >= due_work.REST_SECONDS:
+        """True if a task has nothing to do, and was sent a short while ago."""
+        if not due_work.may_rest(task):
             return False
-        if time.monotonic() - self._looked_at >= LOOK_SECONDS:
-            self._looked_at, self._with_work = time.monotonic(), due_work.with_work()
-        return task not in self._with_work
+        now = time.monotonic()
+        if now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at, self._with_work = now, due_work.with_work()
+            if any(map(due_work.is_certain, self._with_work)):
+                self._busy_at = now
+        if task not in self._with_work:
+            rest = self._rest_seconds(due_work.REST_SECONDS)
+        else:
+            rest = 0.0 if due_work.is_certain(task) else self._rest_seconds(0.0)
+        return now - self._sent_at.get(task, float("-inf")) < rest - EARLY_SECONDS
+
+    def _rest_seconds(self, least: float) -> float:
+        """Return the rest, which grows while nothing happens. Not with Redis: a worker of one queue ends itself when it
+        gets no message for half a minute, and the one of an embedded run gets the pulse each second."""
+        if settings.REDIS_SERVERS is not None:
+            return least
+        return due_work.rest_seconds(least, quiet_seconds=time.monotonic() - self._busy_at)
 
     def close(self) -> None:
         self._resign()

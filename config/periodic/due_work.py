@@ -17,12 +17,16 @@ logger = logging.getLogger(__name__)
 REST_SECONDS: Final = 10.0
 """The longest that a task without rows is not sent. It then finds any work its rows do not show."""
 
+LONGEST_REST_SECONDS: Final = 40.0
+"""The same once no task has had rows for twice as long. `payments.monitoring.work` allows the dispatcher 60 seconds."""
+
 KEPT: Final = timedelta(minutes=1)
 """How long the query is kept: which networks are in use, for one, may change."""
 
 Rows = Callable[[], Iterable[QuerySet[Any]]]
 
 _ROWS: dict[str, Rows] = {}
+_UNCERTAIN: set[str] = set()
 
 
 class _Built(NamedTuple):
@@ -36,11 +40,17 @@ class _Built(NamedTuple):
 _built: _Built | None = None
 
 
-def rows_of(task: str) -> Callable[[Rows], Rows]:
-    """Declare by which rows it is seen that a task has work; any time in its queries must count from now."""
+def rows_of(task: str, *, is_certain: bool = True) -> Callable[[Rows], Rows]:
+    """Declare by which rows it is seen that a task has work; any time in its queries must count from now.
+
+    Rows that are not certain, such as dust that no sweep takes, may stay for ever: a task with those rests longer, the
+    longer no other has any.
+    """
 
     def declare(rows: Rows) -> Rows:
         _ROWS[task] = rows
+        if not is_certain:
+            _UNCERTAIN.add(task)
         return rows
 
     return declare
@@ -49,6 +59,17 @@ def rows_of(task: str) -> Callable[[Rows], Rows]:
 def may_rest(task: str) -> bool:
     """True if a task has declared its rows. One that has not is always sent."""
     return task in _ROWS
+
+
+def is_certain(task: str) -> bool:
+    """True if the rows of a task are work that is due."""
+    return task not in _UNCERTAIN
+
+
+def rest_seconds(least: float, *, quiet_seconds: float) -> float:
+    """Return how long a task is not sent again when no task has had certain work for so long: half of that, at most
+    LONGEST_REST_SECONDS."""
+    return max(least, min(quiet_seconds / 2, LONGEST_REST_SECONDS))
 
 
 def with_work() -> Collection[str]:

@@ -22,8 +22,8 @@ from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.providers import ProviderState
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.monitoring import work
-from payments.monitoring.figures import coins_text, figures_of
-from payments.monitoring.models import NetworkSnapshot, RoleChange
+from payments.monitoring.figures import coins_text, tank_of
+from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
 from payments.monitoring.states import PROVIDER_ALARMS, AlarmKind
 from payments.states import OF_THE_WHOLE_COIN
 from payments.transfers.audit.overdue import late_transfers
@@ -109,9 +109,10 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     yield from _of_passed_over(environment, network)
     yield from _of_missing_coins(environment, network)
     yield from _of_cold_wallets(environment, network)
-    yield from _of_coins(environment, network)
     yield from _of_records_set_aside(environment, network)
-    yield from _of_gas_tank(environment, network)
+    if snapshot := NetworkSnapshot.objects.filter(**here).first():
+        yield from _of_coins(snapshot)
+        yield from _of_gas_tank(snapshot)
 
 
 def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> Iterator[AlarmCondition]:
@@ -210,12 +211,11 @@ def _of_cold_wallets(environment: str, network: str) -> Iterator[AlarmCondition]
         yield AlarmCondition(AlarmKind.REFILL_NEEDED, f"{count} payouts of {coins} wait for a refill.", asset)
 
 
-def _of_coins(environment: str, network: str) -> Iterator[AlarmCondition]:
+def _of_coins(snapshot: NetworkSnapshot) -> Iterator[AlarmCondition]:
     """Coins that nobody can be sent, as last measured, and what the last audit of the wallet found."""
-    snapshot = NetworkSnapshot.objects.filter(environment=environment, network=network).first()
-    for code, (kind, message) in sorted(snapshot.blocked_coins.items()) if snapshot else ():
+    for code, (kind, message) in sorted(snapshot.blocked_coins.items()):
         yield AlarmCondition(AlarmKind(kind), message, code)
-    for kind, code, message in snapshot.audit if snapshot else ():
+    for kind, code, message in snapshot.audit:
         yield AlarmCondition(AlarmKind(kind), message, code)
 
 
@@ -227,12 +227,11 @@ def _of_records_set_aside(environment: str, network: str) -> Iterator[AlarmCondi
         yield AlarmCondition(AlarmKind.RECORD_SET_ASIDE, message)
 
 
-def _of_gas_tank(environment: str, network: str) -> Iterator[AlarmCondition]:
-    snapshot = NetworkSnapshot.objects.filter(environment=environment, network=network).first()
-    figures = figures_of(snapshot) if snapshot else None
-    if figures is None or figures.tank is None:
+def _of_gas_tank(snapshot: NetworkSnapshot) -> Iterator[AlarmCondition]:
+    tank = tank_of(snapshot)
+    if tank is None or not tank.is_low(is_alarmed=True):
         return
-    is_alarmed = any(alarm.kind == AlarmKind.GAS_TANK_LOW for alarm in figures.alarms)
-    if figures.tank.is_low(is_alarmed=is_alarmed):
-        held, wanted = (coins_text(units, figures.native) for units in (figures.tank.balance, figures.tank.wanted))
+    here = Alarm.objects.filter(environment=snapshot.environment, network=snapshot.network, cleared_at__isnull=True)
+    if tank.is_low(is_alarmed=here.filter(kind=AlarmKind.GAS_TANK_LOW).exists()):
+        held, wanted = (coins_text(units, tank.native) for units in (tank.balance, tank.wanted))
         yield AlarmCondition(AlarmKind.GAS_TANK_LOW, f"The hot wallet holds {held}; it should hold {wanted}.")

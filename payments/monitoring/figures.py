@@ -3,7 +3,7 @@ network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
@@ -168,24 +168,29 @@ def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
     here = {"environment": snapshot.environment, "network": snapshot.network}
     profile = registry.profile(**here)
     cursor = ScanCursor.objects.filter(**here).first()
-    coins: list[CoinFigures] = []
-    if cursor is not None and not profile.shares_account:
-        fees = fees_at(snapshot.costs, profile)
-        coins = [_coin(cursor, asset, fees) for asset in profile.assets.values()]
     sweeps = Sweep.objects.filter(
         transfer__environment=snapshot.environment, transfer__network=snapshot.network
     ).select_related("transfer")
+    coins = [_coin(*each) for each in _worth_sweeping(snapshot, cursor)]
     return NetworkFigures(
         snapshot=snapshot,
         native=profile.native,
         cursor=cursor,
         alarms=list(Alarm.objects.filter(**here, cleared_at__isnull=True)),
         coins=coins,
-        tank=_tank(snapshot, coins) if snapshot.measured_at else None,
+        tank=_tank(snapshot, sum(coin.sweep_cost for coin in coins)) if snapshot.measured_at else None,
         last_sweep=sweeps.order_by("-id").first(),
         stray=int(native_deposits.waiting(**here).aggregate(total=Sum("held"))["total"] or 0),
         decided_by_one=snapshot.network in registry.decided_by_one(snapshot.environment),
     )
+
+
+def tank_of(snapshot: NetworkSnapshot) -> GasTank | None:
+    """The gas balance alone, by fewer queries; None when it was never measured."""
+    if snapshot.measured_at is None:
+        return None
+    cursor = ScanCursor.objects.filter(environment=snapshot.environment, network=snapshot.network).first()
+    return _tank(snapshot, sum(fees.of(worth) for _, _, fees, worth in _worth_sweeping(snapshot, cursor)))
 
 
 def snapshots_in_use() -> list[NetworkSnapshot]:
@@ -194,7 +199,19 @@ def snapshots_in_use() -> list[NetworkSnapshot]:
     return [each for each in NetworkSnapshot.objects.all() if (each.environment, each.network) in in_use]
 
 
-def _tank(snapshot: NetworkSnapshot, coins: Sequence[CoinFigures]) -> GasTank:
+def _worth_sweeping(
+    snapshot: NetworkSnapshot, cursor: ScanCursor | None
+) -> Iterator[tuple[ScanCursor, Asset, Fees, Sequence[WaitingAddress]]]:
+    """The addresses worth sweeping of each coin; none where deposits arrive at the hot wallet itself."""
+    profile = registry.profile(snapshot.environment, snapshot.network)
+    if cursor is None or profile.shares_account:
+        return
+    fees = fees_at(snapshot.costs, profile)
+    for asset in profile.assets.values():
+        yield cursor, asset, fees, addresses_worth_sweeping(cursor, asset, fees)
+
+
+def _tank(snapshot: NetworkSnapshot, sweep_cost: int) -> GasTank:
     costs = snapshot.costs
     profile = registry.profile(snapshot.environment, snapshot.network)
     payouts = Payout.objects.filter(
@@ -205,7 +222,7 @@ def _tank(snapshot: NetworkSnapshot, coins: Sequence[CoinFigures]) -> GasTank:
     usual_sweep = costs.of_sweep(first_time=USUAL_ADDRESSES)
     sweeps = int(settings.GAS_TANK_RESERVE.get(snapshot.network, profile.gas_reserve))
     reserve = sweeps * (usual_sweep + USUAL_PAYOUTS * costs.payout)
-    waiting = sum(coin.sweep_cost for coin in coins) + payouts.count() * costs.payout
+    waiting = sweep_cost + payouts.count() * costs.payout
     waiting += payouts.filter(set_aside_at__isnull=False).count() * costs.set_aside
     return GasTank(
         native=profile.native,
@@ -232,8 +249,7 @@ def coins_text(units: int, asset: Asset) -> str:
     return f"{amount.normalize():,f} {asset.code}"
 
 
-def _coin(cursor: ScanCursor, asset: Asset, fees: Fees) -> CoinFigures:
-    worth = addresses_worth_sweeping(cursor, asset, fees)
+def _coin(cursor: ScanCursor, asset: Asset, fees: Fees, worth: Sequence[WaitingAddress]) -> CoinFigures:
     addresses, total = all_that_waits(cursor, asset.code)
     return CoinFigures(
         asset=asset,

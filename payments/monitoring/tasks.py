@@ -5,17 +5,22 @@ Alarms are raised on another queue than the tasks that query networks, so that a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from celery import shared_task
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.periodic import task_runs
 from config.periodic.containment import contained
+from config.periodic.due_work import rows_of
 from payments.chains.registry import places_in_use
 from payments.monitoring import alarm_rules
 from payments.monitoring.auditing import audit_wallet
 from payments.monitoring.mailing import mail_alarms
 from payments.monitoring.measuring import measure_network
-from payments.monitoring.models import Pulse
+from payments.monitoring.models import Alarm, Pulse
 from payments.monitoring.reconciling import reconcile_due
 from payments.monitoring.services import clear_alarms_of_unused, set_alarms
 from payments.monitoring.states import HOUSE, INSTALLATION_ALARMS, ROW_ALARMS
@@ -66,3 +71,9 @@ def raise_alarms() -> None:
     with contained("alarms of unused networks not cleared"):
         clear_alarms_of_unused([*in_use, HOUSE])
     mail_alarms()
+
+
+@rows_of("operations.watch_dangers")
+def _open_alarms() -> Iterable[QuerySet[Any]]:
+    """Open alarms: each is seen again, cleared, and mailed about. What raises one shows in no row in particular."""
+    return [Alarm.objects.filter(cleared_at__isnull=True)]

@@ -62,11 +62,13 @@ def sweep_due(environment: str, network: str) -> int:
 def _sweep_coin(cursor: ScanCursor, chain: Chain, asset: Asset) -> bool:
     """Sign a sweep of one coin when there is reason to; whether one was signed."""
     environment = cursor.environment
-    _mark_taken_along(_not_swept(cursor, asset.code))
     requests = SweepRequest.objects.filter(
         environment=environment, network=cursor.network, asset=asset.code, done_at__isnull=True
     )
-    is_requested = requests.exists()
+    is_requested, not_swept = requests.exists(), _not_swept(cursor, asset.code)
+    if not is_requested and not not_swept.exists():
+        return False
+    _mark_taken_along(not_swept)
     chosen: Sequence[WaitingAddress] = []
     if sweep_failures.can_be_moved(environment, chain, asset, at_once=is_requested):
         chosen = _swept_together(chain, _choose(cursor, chain, asset, is_requested=is_requested))

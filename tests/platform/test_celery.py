@@ -13,9 +13,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from celery.beat import Scheduler
 from celery.contrib.testing.worker import start_worker
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -26,6 +28,9 @@ from config.periodic.beat import STANDBY_SECONDS, ElectedScheduler
 from merchants.models import RecordCountDelta
 from merchants.people.models import Mail
 from tests.patience import until
+
+QUERIES_OF_AN_IDLE_SECOND = 30
+"""Of its tasks, at most."""
 
 
 @pytest.fixture(autouse=True)
@@ -285,10 +290,89 @@ def test_a_task_without_rows_rests_and_one_with_rows_is_sent_at_its_interval(
     assert messages() == ["reports merchants.fold_counts"], "it is sent now and then all the same"
 
 
+@pytest.fixture
+def quiet(schedulers: list[ElectedScheduler], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Lets so many seconds pass without certain work: what beat sends in them, by a clock that the test moves."""
+    first, _ = schedulers
+    clock, sent = [1000.0], []
+    app.loader.import_default_modules()
+    monkeypatch.setattr(settings, "REDIS_SERVERS", None)
+    monkeypatch.setattr("config.periodic.beat.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("config.periodic.beat.is_waiting", lambda *_: False)
+    monkeypatch.setattr(Scheduler, "apply_async", lambda _, entry, *__, **___: sent.append(entry.task))
+    first._busy_at = clock[0]
+
+    def pass_seconds(seconds: int) -> list[str]:
+        sent.clear()
+        for _ in range(seconds):
+            clock[0] += 1
+            for name, entry in app.conf.beat_schedule.items():
+                if clock[0] % entry["schedule"] == 0:
+                    first.apply_async(first._maybe_entry(name, entry))
+        return list(sent)
+
+    return pass_seconds
+
+
+@pytest.mark.django_db(transaction=True)
+def test_at_rest_few_tasks_are_sent_and_any_row_ends_it_at_once(
+    quiet: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = {"with": set[str]()}
+    monkeypatch.setattr(due_work, "with_work", lambda: work["with"])
+    begun = quiet(60)
+    assert begun.count("payments.watch_networks") >= 4
+    quiet(60)
+    at_rest = quiet(120)
+    assert at_rest.count("installation.keep_pulse") == 120
+    assert len(at_rest) <= 240
+    for task in ("payments.watch_networks", "webhooks.deliver_due", "operations.watch_dangers"):
+        assert at_rest.count(task) == 3, task
+    work["with"] = {"payments.sweep"}
+    assert quiet(120).count("payments.sweep") == 3, "deposits that no sweep takes keep nothing awake"
+    work["with"] = {"payments.assess_due"}
+    woken = quiet(10)
+    assert woken.count("payments.assess_due") == 10
+    assert {"payments.watch_networks", "webhooks.deliver_due", "operations.watch_dangers"} <= set(woken)
+    work["with"] = {"payments.watch_networks"}  # as with a real network, always
+    assert quiet(120).count("operations.watch_dangers") == 12
+
+
+@pytest.mark.django_db(transaction=True)
+def test_with_redis_a_rest_stays_short_because_a_worker_of_one_queue_must_get_messages(
+    quiet: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "REDIS_SERVERS", object())
+    monkeypatch.setattr(due_work, "with_work", set)
+    quiet(120)
+    assert quiet(120).count("webhooks.deliver_due") >= 11
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_idle_minute_sends_few_queries(quiet: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webhooks.tasks.IDLE_SECONDS", 0.0)
+    for task in app.conf.beat_schedule:  # what is made on first use
+        app.tasks[task].apply(throw=True)
+    quiet(120)
+    sent = quiet(120)
+    queries = 0
+    execute = CursorWrapper.execute
+
+    def count(self: Any, *arguments: Any) -> Any:
+        nonlocal queries
+        queries += 1
+        return execute(self, *arguments)
+
+    monkeypatch.setattr(CursorWrapper, "execute", count)
+    for task in sent:
+        app.tasks[task].apply(throw=True)
+    assert queries <= 120 * QUERIES_OF_AN_IDLE_SECOND
+
+
 def test_every_task_that_declares_rows_is_scheduled_and_its_query_runs(db: None) -> None:
     app.loader.import_default_modules()
     often = {entry["task"] for entry in app.conf.beat_schedule.values() if entry["schedule"] <= 5}
-    assert due_work._ROWS.keys() == often - {"installation.keep_pulse"}
+    assert due_work._ROWS.keys() == often - {"installation.keep_pulse"} | {"operations.watch_dangers"}
     assert "merchants.fold_counts" not in due_work.with_work()
 
 
