@@ -27,6 +27,7 @@ from tests.payments.scenes import (
     SANDBOX,
     assert_all_is_well,
     assert_events_tell_the_records,
+    assess,
     books,
     confirm,
     events,
@@ -169,14 +170,14 @@ def test_two_workers_at_once_credit_no_more_than_that(
 
     monkeypatch.setattr(confirmation_policy, "_is_above_cap", look)
 
-    def assess(payment: Payment) -> None:
+    def assess_and_close(payment: Payment) -> None:
         try:
             assess(payment)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(assess, payments))
+        list(threads.map(assess_and_close, payments))
     assert credited() == ["completed"] * (1 if is_guarded else 2)
 
 
