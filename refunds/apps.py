@@ -13,6 +13,7 @@ class RefundsConfig(AppConfig):
         from payments.dashboard import payment_page, timeline
         from payments.dashboard.decisions import rows
         from payments.dashboard.overview import attention
+        from payments.monitoring.today import waiting
         from payments.receipts import documents
         from payments.transfers.owners import Owners, register_owners
         from refunds.models import Refund
@@ -20,7 +21,7 @@ class RefundsConfig(AppConfig):
         from refunds.pages.of_a_payment import refund_sent, refund_story, refunds_of
         from refunds.pages.receipt import refunds_paid
         from refunds.pages.refund_from_suspense import giving_back, refunds_waiting
-        from refunds.pages.refunds import held_refunds
+        from refunds.pages.refunds import held_refunds, refunds_to_see
         from refunds.services import FOUND_OWNERS, follow_payout, possible_refunds, refund_found
 
         register_owners(
@@ -33,5 +34,6 @@ class RefundsConfig(AppConfig):
         timeline.refund_story.register(refund_story)
         documents.refunds_paid.register(refunds_paid)
         attention.refunds_held.register(held_refunds)
+        waiting.refunds_to_see.register(refunds_to_see)
         rows.giving_back.register(giving_back)
         rows.refunds_waiting.register(refunds_waiting)

@@ -14,12 +14,19 @@ class SettlementsConfig(AppConfig):
         from payments.dashboard import timeline
         from payments.dashboard.decisions import rows
         from payments.dashboard.overview import figures
+        from payments.monitoring.today import waiting
         from payments.transfers.owners import Owners, register_owners
         from settlements.models import Settlement
         from settlements.pages import stories
         from settlements.pages.of_a_payment import settlement_story
         from settlements.pages.views import outlook_of, waiting_notice
-        from settlements.pages.waiting import settled_so_far, settlements_coming, settlements_waiting, waiting_news
+        from settlements.pages.waiting import (
+            settled_so_far,
+            settlements_coming,
+            settlements_to_see,
+            settlements_waiting,
+            waiting_news,
+        )
         from settlements.run_creation import possible_merchants, settle_found
         from settlements.services import follow_payout
         from webhooks.events import notices
@@ -34,3 +41,4 @@ class SettlementsConfig(AppConfig):
         figures.settlements_coming.register(settlements_coming)
         figures.settled_so_far.register(settled_so_far)
         rows.settlements_waiting.register(settlements_waiting)
+        waiting.settlements_to_see.register(settlements_to_see)

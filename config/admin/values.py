@@ -130,8 +130,8 @@ def _models_by_prefix() -> dict[str, Any]:
 
 
 def name_of(row: Model, *, is_page: bool = False) -> str:
-    """What people call a record: its public id or its own words."""
-    if isinstance(row, ids.PublicRecord):
+    """What people call a record: its name, its public id or its own words."""
+    if isinstance(row, ids.PublicRecord) and not getattr(row, "name", ""):
         return row.public_id if is_page else wording.short_id(row.public_id)
     return str(row)
 
