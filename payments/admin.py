@@ -31,6 +31,7 @@ from payments.models import (
     NamedTransaction,
     Payment,
 )
+from payments.screening.admin import ReleasesFromReview
 from payments.suspense.acceptance import propose_acceptance, what_accepting_does
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.payer_proofs import is_returnable, return_link
@@ -120,13 +121,15 @@ class MemoConflictFilter(admin.SimpleListFilter):
 
 
 @admin.register(Deposit)
-class DepositAdmin(ReadOnly, ShowsWhoSaidSo, LongList, RecordPage[Deposit]):
+class DepositAdmin(ReleasesFromReview, ReadOnly, ShowsWhoSaidSo, LongList, RecordPage[Deposit]):
     list_display = ("transaction_hash", "amount", "network", "status", "booked_to", "payment", "seen_at")
     words = BOOKED_TO
     list_filter = ("environment", "network", "status", "booked_to", MemoConflictFilter)
     search_fields = ("transaction_hash", "inner_hash", "sender", "recipient", "memo", "conflicting_memo")
     exclude = ("said_by",)
-    readonly_fields = ("shown_said_by",)
+    readonly_fields = ("shown_said_by", "proposals")
+    proposal_kinds = (ProposalKind.SCREENING,)
+    actions = ("release",)
 
 
 class NamedTransactionInline(ReadOnly, Table[NamedTransaction, Discrepancy]):

@@ -32,9 +32,10 @@ class PaymentsConfig(AppConfig):
         from merchants.serializers import decimals_of, suspense_of
         from payments.chains import registry
         from payments.records import qr_codes_of
+        from payments.screening.matching import propose_release
         from payments.stories import payments as stories
         from payments.stories.names import names_of_records
-        from payments.suspense import sender_returns
+        from payments.suspense import review, sender_returns
         from payments.suspense.balances import in_suspense
         from payments.transfers.owners import Owners, register_owners
         from webhooks.events import rebuilding
@@ -46,6 +47,7 @@ class PaymentsConfig(AppConfig):
         add_to_story("merchants.Merchant", stories.of_merchant)
         add_to_story("transfers.Wallet", stories.of_wallet)
         owners.names_of_records.register(names_of_records)
+        propose_release.register(review.propose_release)
         decimals_of.register(registry.decimals)
         suspense_of.register(in_suspense)
         rebuilding.qr_codes_of.register(qr_codes_of)

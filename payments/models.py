@@ -19,6 +19,7 @@ from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from config.money import format_crypto
 from merchants.counting import Counted
+from merchants.ledger.chart import suspense
 from merchants.models import Merchant, OwnedQuerySet
 from payments.chains.networks import NETWORKS
 from payments.chains.protocol.providers import LONGEST_PROVIDER_NAME
@@ -46,7 +47,7 @@ class PaymentQuerySet(OwnedQuerySet["Payment"]):
 
     def for_lists(self) -> Self:
         """As lists show them: with their link, and whether some of their money waits for a decision."""
-        waiting = Discrepancy.objects.filter(payment=OuterRef("pk"), status=DiscrepancyStatus.OPEN)
+        waiting = Discrepancy.objects.filter(payment=OuterRef("pk"), status=DiscrepancyStatus.OPEN).decidable()
         return self.select_related("payment_link").defer("qr_png").annotate(waits_for_decision=Exists(waiting))
 
     def using_their_link(self) -> Self:
@@ -337,6 +338,12 @@ class Deposit(models.Model):
     missing = UnitsField(
         db_default=0, default=0, help_text="Of it, what the network does not hold any more at its address."
     )
+    evidence = models.TextField(
+        default="",
+        db_default="",
+        blank=True,
+        help_text="What a sanctions list says of the sender, as it was when this was first compared with it.",
+    )
     sweep = models.ForeignKey(
         "payments.Sweep",
         null=True,
@@ -344,6 +351,9 @@ class Deposit(models.Model):
         related_name="deposits",
         help_text="What took it to the hot wallet.",
     )
+
+    has_lists = False
+    """Whether there is a list to compare it with, where it was read by `with_lists`."""
 
     class Meta:
         constraints: ClassVar = [
@@ -369,15 +379,31 @@ class Deposit(models.Model):
             models.Index(fields=["inner_hash"], name="deposit_by_inner_hash", condition=~Q(inner_hash="")),
             models.Index(fields=["payment", "id"], name="deposit_of_payment"),
             models.Index(fields=["sender"], name="deposit_by_sender"),
+            models.Index(fields=["environment", "network"], name="deposit_with_evidence", condition=~Q(evidence="")),
         ]
 
     def __str__(self) -> str:
         return f"{self.network}:{self.transaction_hash}:{self.ordinal}"
 
     @property
+    def terms(self) -> dict[str, str]:
+        """The terms people agree to who release it from review."""
+        return {"amount": str(int(self.amount)), "sender": self.sender}
+
+    @property
+    def is_in_review(self) -> bool:
+        return self.booked_to == suspense(DiscrepancyKind.REVIEW)
+
+    @property
     def is_swept(self) -> bool:
         """True if its coins are in the hot or the cold wallet, by the ledger."""
         return self.sweep is not None and bool(self.sweep.moved)
+
+
+class DiscrepancyQuerySet(models.QuerySet["Discrepancy"]):
+    def decidable(self) -> Self:
+        """Those that merchants and their policies may decide about: operators alone release what is in review."""
+        return self.exclude(kind=DiscrepancyKind.REVIEW)
 
 
 class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
@@ -399,6 +425,8 @@ class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
     resolved_at = models.DateTimeField(null=True, blank=True)
     resolved_by = models.CharField(max_length=120, blank=True, help_text="The person or policy that decided.")
     note = models.TextField(blank=True)
+
+    objects: ClassVar[DiscrepancyQuerySet] = DiscrepancyQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         verbose_name_plural = "discrepancies"

@@ -49,6 +49,7 @@ class StatusReason(models.TextChoices):
     REVERSED = "reversed", _("A reorganisation undid a transfer")
     COINS_MISSING = "coins_missing", _("Coins are missing on the network; it is being decided who bears it")
     COINS_LOST = "coins_lost", _("Coins are lost, and the merchant bears it")
+    REVIEW = "review", _("Money is held for review")
     TOKEN_FEE = "token_fee", _("The token kept a part of what was sent")
 
 
@@ -77,6 +78,7 @@ class DiscrepancyKind(models.TextChoices):
     WRONG_NETWORK = "wrong_network", _("Wrong network")
     NO_MEMO = "no_memo", _("Without a memo that names a payment")
     UNASKED = "unasked", _("Not asked for")
+    REVIEW = "review", _("Held for review")
 
 
 OWN_KINDS = (DiscrepancyKind.OVERPAID, DiscrepancyKind.UNDERPAID)

@@ -92,6 +92,7 @@ HELD: dict[str, tuple[Promise, Promise]] = {
     ),
     HoldReason.NETWORK: (gettext_lazy("The network cannot be reached at the moment."), _BY_ITSELF),
     HoldReason.SIGNER: (_OPERATORS_ARE_TOLD, _BY_ITSELF),
+    HoldReason.REVIEW: (_OPERATORS_ARE_TOLD, _BY_ITSELF),
     HoldReason.STOPPED: (gettext_lazy("The operator of this service has stopped payouts for now."), _BY_ITSELF),
     HoldReason.FEES: (gettext_lazy("The network is more expensive than usual at the moment."), _BY_ITSELF),
 }

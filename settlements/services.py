@@ -63,6 +63,7 @@ PROBLEM_OF_HOLD: Final[Mapping[str, SettlementProblem]] = {
     HoldReason.OVER_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.DAILY_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.MERCHANT_LIMIT: SettlementProblem.OVER_LIMIT,
+    HoldReason.REVIEW: SettlementProblem.OVER_LIMIT,
     HoldReason.LIQUIDITY: SettlementProblem.INSUFFICIENT_LIQUIDITY,
     HoldReason.REFILL: SettlementProblem.INSUFFICIENT_LIQUIDITY,
     HoldReason.COIN_PAUSED: SettlementProblem.COIN_PAUSED,

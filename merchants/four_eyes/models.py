@@ -34,6 +34,7 @@ class ProposalKind(models.TextChoices):
     RETURN = "return", "Money that goes back to its sender"
     LOSS = "loss", "Who bears missing coins"
     PAYOUT = "payout", "Payout that is held"
+    SCREENING = "screening", "Money held for review"
 
 
 class ProposalStatus(models.TextChoices):

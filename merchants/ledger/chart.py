@@ -33,6 +33,7 @@ class AccountKind(models.TextChoices):
     SUSPENSE_WRONG_NETWORK = "suspense:wrong_network", "Wrong network"
     SUSPENSE_NO_MEMO = "suspense:no_memo", "Without a memo that names a payment"
     SUSPENSE_UNASKED = "suspense:unasked", "Not asked for"
+    SUSPENSE_REVIEW = "suspense:review", "Held for review"
 
     # Equity: what is the operator's own.
     TREASURY = "treasury", "Coins the operator put in"
@@ -125,6 +126,7 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.SUSPENSE_WRONG_NETWORK: _SUSPENSE,
         AccountKind.SUSPENSE_NO_MEMO: _SUSPENSE,
         AccountKind.SUSPENSE_UNASKED: _SUSPENSE,
+        AccountKind.SUSPENSE_REVIEW: _SUSPENSE,
         AccountKind.TREASURY: Rules(Group.EQUITY, Side.CREDIT),
         AccountKind.FEE_SERVICE: _RESULT,
         AccountKind.FEE_NETWORK: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),

@@ -404,6 +404,10 @@ def _notices(facts: PayerFacts) -> list[Notice]:
     for discrepancy in facts.discrepancies:
         if discrepancy.kind == DiscrepancyKind.UNDERPAID:
             continue  # the state shows it already
+        if discrepancy.kind == DiscrepancyKind.REVIEW:
+            words = gettext("It is safe and is being recorded now.")
+            notices.append(Notice(gettext("Your transfer has arrived"), words))
+            continue
         title, detail = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
         amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
         notices.append(Notice(title.format(amount=amount), f"{detail} {_GET_IT_BACK.format(payee=payee)}"))

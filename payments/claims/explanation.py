@@ -239,6 +239,8 @@ def _credit(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCod
         return _waiting(payment, reply, deposit)
     if deposit.booked_to == suspense(DiscrepancyKind.LATE):
         return ClaimCode.LATE
+    if deposit.booked_to == suspense(DiscrepancyKind.REVIEW):
+        return ClaimCode.NOT_READ_YET
     if payment.status == PaymentStatus.UNDERPAID:
         return ClaimCode.UNDERPAID
     return ClaimCode.OVERPAID if payment.surplus else ClaimCode.CREDITED

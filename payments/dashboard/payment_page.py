@@ -86,7 +86,8 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
     deposits = list(seen[:TRANSFERS_SHOWN])
     discrepancies = list(payment.discrepancies.exclude(status=DiscrepancyStatus.VOID).order_by("id"))
     refunds = refunds_of(payment, discrepancies)
-    undecided = [each for each in discrepancies if each.status == DiscrepancyStatus.OPEN]
+    in_review = DiscrepancyKind.REVIEW
+    undecided = [each for each in discrepancies if each.status == DiscrepancyStatus.OPEN and each.kind != in_review]
     perhaps = suggestions.may_be_for(payment)
     named = _named(payment)
     may_name = request.member.may[Action.NAME_TRANSACTION.permission]

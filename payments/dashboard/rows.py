@@ -177,7 +177,8 @@ class DepositRow:
     def _decided(self, decision: Discrepancy | None, kind: str) -> tuple[str, str, str]:
         """The standing of a transfer that did not count for its payment by itself."""
         if decision is None or decision.status == DiscrepancyStatus.OPEN:
-            return "warn", kind, _("waits for your decision")
+            in_review = decision is not None and decision.kind == DiscrepancyKind.REVIEW
+            return "warn", kind, "" if in_review else _("waits for your decision")
         if decision.status == DiscrepancyStatus.ACCEPTED:
             return "credited", _("Accepted"), kind
         arrived = decision.pk in self.given_back

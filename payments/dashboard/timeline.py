@@ -165,12 +165,13 @@ def _of_deposits(payment: Payment, deposits: Sequence[Deposit], aside: set[uuid.
 
 def _of_discrepancies(discrepancies: Sequence[Discrepancy]) -> Iterator[Line]:
     for each in discrepancies:
-        is_open = each.status == DiscrepancyStatus.OPEN
+        in_review = each.kind == DiscrepancyKind.REVIEW
+        is_open = each.status == DiscrepancyStatus.OPEN and not in_review
         kind = str(DiscrepancyKind(each.kind).label)
         yield Line(
             at=each.created_at,
             rank=3,
-            title=_("Confirmed, and set aside for your decision"),
+            title=_("Confirmed") if in_review else _("Confirmed, and set aside for your decision"),
             amount=_coins(each.amount, each),
             detail=kind,
             url=address_of(each) if is_open else "",

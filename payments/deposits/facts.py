@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from merchants.ledger.chart import AccountKind
+from merchants.ledger.chart import AccountKind, suspense
 from merchants.ledger.models import Stop
 from payments.chains.profiles import CreditRule
 from payments.chains.registry import known_profile
@@ -14,6 +14,7 @@ from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_lim
 from payments.deposits.confirmation_policy import raise_rule
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment
+from payments.screening.matching import evidence_of, is_released, with_lists
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 
 
@@ -23,8 +24,8 @@ class Evidence:
 
     `deposits` are in the order in which they were sent. `lost` are those that are booked, although the chain does not
     confirm them any more; `discrepancies` are the payment's that are not void, read only when something is lost.
-    `mismatched` are deposits of another coin or on another network, which cannot pay the payment. `heads` are the
-    heights of the networks' newest blocks.
+    `mismatched` are deposits of another coin, on another network or held for review, which cannot pay the payment.
+    `heads` are the heights of the networks' newest blocks.
     """
 
     deposits: Sequence[Deposit]
@@ -50,11 +51,12 @@ def gather(payment: Payment) -> Evidence | None:
         return None
     cursors = cursors_of(payment.environment)
     cursor = cursors.get(payment.network)
-    deposits = list(payment.deposits.select_for_update().order_by("first_block_time", "id"))
+    deposits = list(with_lists(payment.deposits.select_for_update()).order_by("first_block_time", "id"))
+    reviewed = _note_review(deposits)
     is_rule_raised = raise_rule(payment, deposits, cursor)
     existing = payment.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).order_by("id")
     there = [deposit for deposit in deposits if deposit.status != DepositStatus.ORPHANED]
-    mismatched = {deposit.id: kind for deposit in there if (kind := _mismatch(deposit, payment))}
+    mismatched = {deposit.id: kind for deposit in there if (kind := _mismatch(deposit, payment, reviewed))}
     read = {network: each for network, each in cursors.items() if network not in halted}
     confirmed = frozenset(each.id for each in deposits if _is_confirmed(each, payment, read.get(each.network)))
     lost = [deposit for deposit in deposits if deposit.booked_to and deposit.id not in confirmed]
@@ -115,8 +117,26 @@ def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None)
     )
 
 
-def _mismatch(deposit: Deposit, payment: Payment) -> DiscrepancyKind | None:
+def _note_review(deposits: Sequence[Deposit]) -> frozenset[uuid.UUID]:
+    """Deposits that are held for review: a list names their sender, and operators have not released them. Notes the
+    evidence on them, unsaved. What was booked before any list named its sender stays where it is."""
+    fresh = [each for each in deposits if each.has_lists and not each.evidence and not each.booked_to]
+    found = evidence_of({each.sender for each in fresh}) if fresh else {}
+    for each in fresh:
+        each.evidence = found.get(each.sender, "")
+    in_review = suspense(DiscrepancyKind.REVIEW)
+    return frozenset(
+        each.id
+        for each in deposits
+        if each.booked_to == in_review
+        or (each.evidence and not each.booked_to and not is_released(each.environment, each.id, each.terms))
+    )
+
+
+def _mismatch(deposit: Deposit, payment: Payment, reviewed: Collection[uuid.UUID]) -> DiscrepancyKind | None:
     """The reason a deposit at the payment's address cannot pay it; None when it can."""
+    if deposit.id in reviewed:
+        return DiscrepancyKind.REVIEW
     if deposit.network != payment.network:
         return DiscrepancyKind.WRONG_NETWORK
     if deposit.asset != payment.cryptocurrency:

@@ -100,7 +100,7 @@ def record_deposits(effects: DepositEffects) -> None:
         deposit.booked_to, deposit.credited_at = booked_to, now
     changed = [*effects.restored, *(deposit for deposit, _ in (*effects.lost, *effects.booked))]
     for deposit in changed:
-        deposit.save(update_fields=["status", "booked_to", "credited_at", "booking_count"])
+        deposit.save(update_fields=["status", "booked_to", "credited_at", "booking_count", "evidence"])
     for discrepancy in effects.voided:
         move_discrepancy(discrepancy, DiscrepancyStatus.VOID)
     # Keys made within a millisecond sort at random, and whoever reads discrepancies reads them by their keys.
@@ -114,11 +114,18 @@ def _credit(deposit: Deposit) -> None:
     deposit.status = DepositStatus.CREDITED
 
 
+def record_seen(deposit: Deposit) -> None:
+    """Take back that a deposit is credited, so that the payment's next assessment books it anew."""
+    DEPOSIT_MOVES.check(deposit.status, DepositStatus.SEEN)
+    deposit.status = DepositStatus.SEEN
+    deposit.save(update_fields=["status"])
+
+
 def record_owner(deposit: Deposit, payment: Payment) -> None:
     """Give a deposit of nobody to a payment, whose next assessment counts or holds it as any other."""
-    DEPOSIT_MOVES.check(deposit.status, DepositStatus.SEEN)
-    deposit.status, deposit.payment = DepositStatus.SEEN, payment
-    deposit.save(update_fields=["status", "payment"])
+    record_seen(deposit)
+    deposit.payment = payment
+    deposit.save(update_fields=["payment"])
     Payment.objects.filter(pk=payment.pk).update(deposit_count=F("deposit_count") + 1)
 
 

@@ -26,6 +26,7 @@ from payments.monitoring.figures import coins_text, tank_of
 from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
 from payments.monitoring.states import PROVIDER_ALARMS, AlarmKind
 from payments.states import OF_THE_WHOLE_COIN
+from payments.suspense import review
 from payments.transfers.audit.overdue import late_transfers
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
@@ -113,6 +114,7 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     if snapshot := NetworkSnapshot.objects.filter(**here).first():
         yield from _of_coins(snapshot)
         yield from _of_gas_tank(snapshot)
+    yield from _of_review(environment, network)
 
 
 def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> Iterator[AlarmCondition]:
@@ -225,6 +227,17 @@ def _of_records_set_aside(environment: str, network: str) -> Iterator[AlarmCondi
     if first := here.order_by("asked_at").first():
         message = f"{here.count()} cannot be read. The first: {first.transaction_hash}, {first.problem}."
         yield AlarmCondition(AlarmKind.RECORD_SET_ASIDE, message)
+
+
+def _of_review(environment: str, network: str) -> Iterator[AlarmCondition]:
+    """One for each deposit and payout that a sanctions list names and nobody has released."""
+    for row in review.alarming(environment, network):
+        coins = f"{format_crypto(row.amount, row.decimals)} {row.asset}"
+        if isinstance(row, Payout):
+            where = f"{coins} to {row.recipient}, {row.reference}, {row.get_status_display().lower()}"
+        else:
+            where = f"{coins} from {row.sender}, {'held' if row.is_in_review else 'not held'}"
+        yield AlarmCondition(AlarmKind.SCREENED, f"{where}. {row.evidence}", str(row.pk))
 
 
 def _of_gas_tank(snapshot: NetworkSnapshot) -> Iterator[AlarmCondition]:

@@ -37,6 +37,7 @@ class AlarmKind(TextChoices):
     WALLET_DIFFERS = "wallet_differs", "Hot wallet and ledger differ"
     COINS_CLAWED_BACK = "coins_clawed_back", "Coins were clawed back"
     COINS_SET_ASIDE = "coins_set_aside", "Coins wait to be claimed"
+    SCREENED = "screened", "A sanctions list names an address"
     RECORD_SET_ASIDE = "record_set_aside", "A transaction cannot be read"
     GAS_TANK_LOW = "gas_tank_low", "The gas balance runs low"
     DATABASE_RESTORED = "database_restored", "Database was restored"
@@ -142,6 +143,9 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "these coins: manage.py reconcile --full says how many are missing.",
         AlarmKind.COINS_SET_ASIDE: "Somebody sent coins in a way that needs claiming, perhaps a payer: they are not "
         "counted for any payment. Ask who did, or leave them: nothing claims them by itself.",
+        AlarmKind.SCREENED: "Compare the address with the list that the message names. Held money stays held until two "
+        "operators release it: Admin → Deposits, or Payouts. What was credited or sent before stays as it is: report "
+        "it where your law asks for it, then release it, which ends this alarm.",
         AlarmKind.RECORD_SET_ASIDE: "Reading goes on without it. Look in a block explorer what it moved to us. It is "
         "read again each day, and sooner with Read again in Admin → Reading requests; if it cannot be, update Ballast.",
         AlarmKind.WORK_BEHIND: "See that beat and a worker of the queue run, and what their logs say. Nothing is lost: "

@@ -25,6 +25,7 @@ from payments.monitoring.reconciling import reconcile_due
 from payments.monitoring.services import clear_alarms_of_unused, set_alarms
 from payments.monitoring.states import HOUSE, INSTALLATION_ALARMS, ROW_ALARMS
 from payments.monitoring.watching_roles import watch_roles
+from payments.suspense import review
 
 
 @shared_task(name="operations.measure_networks")
@@ -56,6 +57,8 @@ def reconcile() -> None:
 def raise_alarms() -> None:
     """Raise and clear the alarms that rows show, then mail."""
     in_use = places_in_use()
+    with contained("nothing compared with new sanctions lists"):
+        review.compare_due()
     for environment, network in in_use:
         with contained("alarms not updated", environment=environment, network=network):
             found = alarm_rules.of_rows(environment, network)

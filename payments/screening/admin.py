@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
+from functools import partial
+from typing import Any
 
-from config.admin.base import LongList, ReadOnly
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from config.admin.base import LongList, ReadOnly, confirms
 from config.admin.columns import RecordPage
+from merchants.four_eyes.admin import ShowsProposals
+from merchants.models import User
+from payments.screening.matching import propose_release
 from payments.screening.models import ListedAddress, SanctionsList
+
+
+class ReleasesFromReview(ShowsProposals):
+    """The action by which operators release deposits or payouts that a sanctions list names."""
+
+    @admin.action(description="Release from review: two operators must agree", permissions=["release"])
+    @confirms(
+        title="Release these from review?",
+        consequence="Once as many people as are needed have agreed, each is treated as if no list named its address, "
+        "whatever lists come next. Nobody can call a payout back then.",
+        note_label="Why? It is saved.",
+        describe=lambda row: f"{row}: {row.evidence or 'no list names it'}",
+    )
+    def release(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+        note = request.POST["note"]
+        for row in chosen:
+            self.propose(request, row, partial(_propose, row, note))
+
+    def has_release_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("payments.change_discrepancy")
+
+
+def _propose(row: Any, note: str, *, by: User) -> Any:
+    return propose_release(row, note, by)
 
 
 @admin.register(SanctionsList)

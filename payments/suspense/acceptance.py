@@ -45,6 +45,11 @@ class DiscrepancyResolved(DomainError):
     message = "It has already been decided what happens to this money."
 
 
+class UnderReview(DomainError):
+    code = "held_for_review"
+    message = "This money is held for review by the operator of this service, who has been told."
+
+
 def propose_acceptance(discrepancy: Discrepancy, *, reason: str, by: User) -> Proposal:
     """Propose that the merchant has the money, or agree to it; done at once where one operator is enough."""
     if not (reason := reason.strip()):
@@ -53,6 +58,8 @@ def propose_acceptance(discrepancy: Discrepancy, *, reason: str, by: User) -> Pr
         raise NamesNoPayment
     if not Discrepancy.objects.filter(pk=discrepancy.pk, status=DiscrepancyStatus.OPEN).exists():
         raise DiscrepancyResolved
+    if discrepancy.kind == DiscrepancyKind.REVIEW:
+        raise UnderReview
     return propose(
         ProposalKind.ACCEPT,
         environment=discrepancy.environment,
@@ -211,6 +218,8 @@ def _decide(discrepancy: Discrepancy, *, resolved_by: str, note: str) -> Discrep
     discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
     if discrepancy.status != DiscrepancyStatus.OPEN:
         raise DiscrepancyResolved
+    if discrepancy.kind == DiscrepancyKind.REVIEW:
+        raise UnderReview
     discrepancy.note = "\n".join(filter(None, [discrepancy.note, note]))
     move_discrepancy(discrepancy, DiscrepancyStatus.ACCEPTED, resolved_by=resolved_by)
     return discrepancy

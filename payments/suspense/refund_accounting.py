@@ -19,7 +19,7 @@ from payments.deposits.assessment import status_after_refunds
 from payments.deposits.recording import move_discrepancy, post, record_payment_events, save_payment
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import OWN_KINDS, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
-from payments.suspense.acceptance import DiscrepancyResolved
+from payments.suspense.acceptance import DiscrepancyResolved, UnderReview
 from payments.suspense.recipient_checks import refusal_of
 from webhooks.events import catalogue
 
@@ -62,8 +62,9 @@ def open_discrepancies(payment: Payment) -> list[Discrepancy]:
 
 
 def may_be_given_back(payment: Payment, discrepancy: Discrepancy) -> bool:
-    """True if an open discrepancy can be refunded; not when as much as came in has been given back already."""
-    return not _exceeds(payment, discrepancy, discrepancy.amount)
+    """True if an open discrepancy can be refunded; not when as much as came in has been given back already, or while
+    it is in review."""
+    return discrepancy.kind != DiscrepancyKind.REVIEW and not _exceeds(payment, discrepancy, discrepancy.amount)
 
 
 def reserve(
@@ -85,6 +86,8 @@ def reserve(
         _lock(discrepancy, payment, amount)
         if discrepancy.status != DiscrepancyStatus.OPEN:
             raise DiscrepancyResolved(param="discrepancyId")
+        if discrepancy.kind == DiscrepancyKind.REVIEW:
+            raise UnderReview(param="discrepancyId")
         move_discrepancy(discrepancy, DiscrepancyStatus.REFUNDED, resolved_by=refund_public_id)
     elif amount > refundable(payment):
         raise RefundExceedsPayment(param="amount")

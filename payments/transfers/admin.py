@@ -14,11 +14,11 @@ from config.admin.base import LongList, ReadOnly, confirms
 from config.admin.columns import RecordPage, Table
 from config.errors import DomainError
 from config.money import format_crypto
-from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
 from payments.chains.providers.sources import in_words
+from payments.screening.admin import ReleasesFromReview
 from payments.transfers import services
 from payments.transfers.models import (
     Channel,
@@ -137,7 +137,7 @@ class EnvelopeInline(ReadOnly, Table[Envelope, Transfer]):
 
 
 @admin.register(Payout)
-class PayoutAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Payout]):
+class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
     list_display = (
         "reference",
         "merchant",
@@ -153,8 +153,8 @@ class PayoutAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Payout]):
     search_fields = ("reference", "recipient", "lines__transfer__envelopes__transaction_hash", "=id")
     search_help_text = "The id of a refund or settlement, an address, or the hash of any transfer signed for it."
     inlines = (LineOfPayoutInline,)
-    proposal_kinds = (ProposalKind.PAYOUT,)
-    actions = ("approve", "reject", "try_again")
+    proposal_kinds = (ProposalKind.PAYOUT, ProposalKind.SCREENING)
+    actions = ("approve", "release", "reject", "try_again")
 
     @admin.display(description="Amount")
     def coins(self, payout: Payout) -> str:

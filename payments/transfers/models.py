@@ -250,6 +250,15 @@ class Payout(ids.KeyedByTime, models.Model):
     failure_code = models.CharField(max_length=40, blank=True)
     failure_message = models.CharField(max_length=300, blank=True)
     finished_at = models.DateTimeField(null=True)
+    evidence = models.TextField(
+        default="",
+        db_default="",
+        blank=True,
+        help_text="What a sanctions list says of the recipient, as it was when this was first compared with it.",
+    )
+
+    has_lists = False
+    """Whether there is a list to compare it with, where it was read by `with_lists`."""
 
     class Meta:
         constraints: ClassVar = [
@@ -273,6 +282,7 @@ class Payout(ids.KeyedByTime, models.Model):
             models.Index(
                 fields=["environment", "finished_at"], name="payout_paid", condition=Q(status=PayoutStatus.PAID)
             ),
+            models.Index(fields=["environment", "network"], name="payout_with_evidence", condition=~Q(evidence="")),
         ]
 
     def __str__(self) -> str:

@@ -22,6 +22,7 @@ from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import lock_accounts
 from merchants.models import User
 from payments.chains.signer.messages import intent_mac
+from payments.screening.matching import with_lists
 from payments.transfers import postings
 from payments.transfers.models import (
     Payout,
@@ -156,15 +157,17 @@ def cancel_payout(payout: Payout) -> Payout:
     return payout
 
 
-def hold_payout(payout_id: uuid.UUID, reason: HoldReason, *, until: datetime) -> None:
-    """Hold a payout: check it again at `until`, or as soon as an operator has decided."""
+def hold_payout(payout_id: uuid.UUID, reason: HoldReason, *, until: datetime, evidence: str = "") -> None:
+    """Hold a payout: check it again at `until`, or as soon as an operator has decided. `evidence` is what a list says
+    of its recipient."""
     with transaction.atomic():
         payout = Payout.objects.select_for_update().get(pk=payout_id)
         if payout.status not in (PayoutStatus.READY, PayoutStatus.HELD):
             return
         _hold(payout, reason)
         payout.next_attempt_at = until
-        payout.save(update_fields=_HELD_FIELDS)
+        payout.evidence = payout.evidence or evidence
+        payout.save(update_fields=[*_HELD_FIELDS, "evidence"])
 
 
 def hold_for_trustline(payout_id: uuid.UUID, *, may_be_set_aside: bool = False) -> None:
@@ -309,7 +312,7 @@ def reject_payout(payout: Payout, *, operator: User, note: str) -> Payout:
 def lock_waiting(payout_ids: Sequence[uuid.UUID]) -> list[Payout] | None:
     """These payouts, locked in the order of their keys and returned in the order given; None when one of them cannot
     be sent any more."""
-    rows = Payout.objects.select_for_update().filter(pk__in=payout_ids).order_by("pk")
+    rows = with_lists(Payout.objects.select_for_update().filter(pk__in=payout_ids)).order_by("pk")
     payouts = {payout.pk: payout for payout in rows}
     if any(payout.status not in (PayoutStatus.READY, PayoutStatus.HELD) for payout in payouts.values()):
         return None

@@ -35,7 +35,7 @@ from payments.transfers.payouts import (
     ready_again,
     wait_for_trustline,
 )
-from payments.transfers.spending import Allowance, why_not_again
+from payments.transfers.spending import Allowance, note_evidence, why_not_again
 from payments.transfers.states import TRANSFER_MOVES, HoldReason, PayoutStatus, TransferPurpose, TransferStatus
 from payments.transfers.wallets import freeze_of
 
@@ -378,13 +378,14 @@ def _raise_sequence(wallet: Wallet, channel: str, sequence: int) -> None:
 def _hold_excess(policy: PayoutPolicy, payouts: Sequence[Payout]) -> bool:
     """Hold those of the locked payouts that exceed a limit; returns whether there are any."""
     allowance = Allowance(policy)
+    note_evidence(payouts)
     is_over = False
     for payout in payouts:
         reason = allowance.why_held(payout)
         if reason is None:
             allowance.take(payout)
         else:
-            hold_payout(payout.pk, reason, until=timezone.now() + HELD_FOR)
+            hold_payout(payout.pk, reason, until=timezone.now() + HELD_FOR, evidence=payout.evidence)
             is_over = True
     return is_over
 

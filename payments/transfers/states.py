@@ -55,6 +55,7 @@ class HoldReason(models.TextChoices):
     NETWORK = "network_unavailable", "The network's providers do not answer: it goes on when they do"
     SIGNER = "not_signed", "The process that signs does not answer, or refuses it: operators are told"
     STOPPED = "payouts_stopped", "Payouts are stopped, here or everywhere: it goes on when operators let it"
+    REVIEW = "held_for_review", "Held for review: two operators must release it"
     FEES = "fees_above_cap", "The network's fees are above what may be paid: it goes on when they come down"
 
 

@@ -32,6 +32,7 @@ TWO: dict[str, str] = {
     "ColdMove": "explain",
     "Debt": "collected write_off",
     "DebtDecision": "take_back",
+    "Deposit": "release",
     "Discrepancy": "accept attribute",
     "ExplainedFinding": "finding note until",
     "Funding": "amount asset environment network reason",
@@ -39,7 +40,7 @@ TWO: dict[str, str] = {
     "Merchant/Member": "delete role user",  # of an owner or admin
     "MissingCoins": "let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",
-    "Payout": "approve",
+    "Payout": "approve release",
     "PayoutPolicy": "approval_above daily_limit merchant_daily_limit transfer_limit",
     "Proposal": "agree",
     "Stop": "lift",

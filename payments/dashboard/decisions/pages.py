@@ -212,7 +212,7 @@ def own_discrepancy(request: MemberRequest, discrepancy_id: str) -> Discrepancy:
 def own_discrepancies(request: MemberRequest) -> QuerySet[Discrepancy]:
     """Money of payments of this merchant and environment, decided or not."""
     own = Discrepancy.objects.filter(merchant=request.merchant, environment=request.environment, payment__isnull=False)
-    return own.select_related("payment__payment_link", "deposit").defer("payment__qr_png")
+    return own.decidable().select_related("payment__payment_link", "deposit").defer("payment__qr_png")
 
 
 def decided_already(request: MemberRequest, discrepancy: Discrepancy) -> HttpResponse:

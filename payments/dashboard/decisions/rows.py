@@ -241,7 +241,7 @@ def undecided(merchant: Merchant, environment: str) -> QuerySet[Discrepancy]:
     """Money of a merchant's payments that waits for its decision."""
     return Discrepancy.objects.filter(
         merchant=merchant, environment=environment, status=DiscrepancyStatus.OPEN, payment__isnull=False
-    )
+    ).decidable()
 
 
 def payment_of(discrepancy: Discrepancy) -> Payment:

@@ -29,6 +29,7 @@ from payments.chains.errors import (
 )
 from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.screening.matching import with_lists
 from payments.transfers import services
 from payments.transfers.execution.arrivals import NothingArrived, arrived_by
 from payments.transfers.execution.nonces import Sequences, free_channels
@@ -45,7 +46,7 @@ from payments.transfers.payouts import (
     policy_of,
     postpone_payouts,
 )
-from payments.transfers.spending import Allowance, Lockable, Purse, why_not_again
+from payments.transfers.spending import Allowance, Lockable, Purse, note_evidence, why_not_again
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
 
 logger = structlog.get_logger(__name__)
@@ -299,7 +300,7 @@ class Round:
             next_attempt_at__lte=timezone.now(),
         )
         room = len(self._free()) * self._chain.profile.payouts_per_transfer
-        return list(waiting.order_by("id")[: max(PAYOUTS_PER_ROUND, room)])
+        return list(with_lists(waiting).order_by("id")[: max(PAYOUTS_PER_ROUND, room)])
 
     def _allowed(self, due: Sequence[Payout]) -> list[Payout]:
         """Payouts that no limit holds, that the hot wallet can pay, and that the network would not refuse.
@@ -313,6 +314,7 @@ class Round:
         allowance = Allowance(policy_of(self._wallet.environment))
         stopped = stops.stopped_coins(self._wallet.environment, self._wallet.network)
         checked = 0
+        note_evidence(due)
         for payout in due:
             if checked and self._has_used(ROUND_MAX * 3 / 4):
                 break
@@ -320,7 +322,7 @@ class Round:
             reason = reason or allowance.why_held(payout) or purse.why_short(payout)
             if reason is not None:
                 pause = LIQUIDITY_PAUSE if reason in FOR_COINS else HELD_FOR
-                hold_payout(payout.pk, reason, until=timezone.now() + pause)
+                hold_payout(payout.pk, reason, until=timezone.now() + pause, evidence=payout.evidence)
                 continue
             is_turn = len(allowed) < room
             checked += is_turn

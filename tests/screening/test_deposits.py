@@ -1,0 +1,125 @@
+"""Deposits from addresses that a list names: held in suspense, and released by two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from config.errors import DomainError
+from merchants.models import User
+from payments.chains.simulated import control
+from payments.chains.simulated.networks import address_named
+from payments.deposits import crediting
+from payments.models import Deposit, Payment
+from payments.suspense import review
+from payments.suspense.acceptance import UnderReview, accept_discrepancy, propose_acceptance
+from payments.suspense.refund_accounting import open_discrepancies
+from refunds.services import NewRefund, create_refund
+from tests.factories import make_user
+from tests.networks import ETHEREUM, STELLAR
+from tests.payments.scenes import (
+    assert_all_is_well,
+    assess,
+    books,
+    confirm,
+    discrepancies,
+    discrepancy,
+    events,
+    make_payment,
+    now,
+    part_of,
+    watch,
+)
+from tests.screening.scenes import put_in_force, release
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def pay_from(payment: Payment, sender: str, amount: str = "100") -> Payment:
+    control.pay_together(payment.network, [part_of(payment, amount)], sender=sender)
+    return confirm(payment)
+
+
+def operator() -> User:
+    return make_user(is_staff=True, is_superuser=True)
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
+def test_a_deposit_from_a_listed_sender_is_held_until_two_release_it(network: str, tmp_path: Path) -> None:
+    sender = address_named(network, "listed")
+    kept = put_in_force(tmp_path, sender)
+    payment = pay_from(make_payment(network), sender)
+    held, deposit = discrepancy(payment), Deposit.objects.get()
+    assert (payment.status, payment.received, payment.status_reasons) == ("created", 0, ["review"])
+    assert (held.kind, held.note, deposit.booked_to) == ("review", "", "suspense:review")
+    assert kept.sha256 in deposit.evidence
+    coins = "chain:hot" if network == STELLAR else "chain:deposit"
+    assert books(payment) == {coins: payment.due, "suspense:review": payment.due}
+    assert events(payment)[-1] == "payment.updated"
+    assert_all_is_well()
+
+    before = books(payment)
+    with pytest.raises(UnderReview):
+        propose_acceptance(held, reason="please", by=operator())
+    with pytest.raises(UnderReview):
+        accept_discrepancy(held, resolved_by="merchant")
+    with pytest.raises(UnderReview):
+        create_refund(payment=payment, request=NewRefund(discrepancy=held, destination=sender), requested_by="m")
+    assert (open_discrepancies(now(payment)), books(payment)) == ([], before)
+
+    put_in_force(tmp_path)  # named no longer: it stays held
+    assert release(deposit, people=1) == ["waiting"]
+    watch()
+    assert discrepancies(payment) == [("review", payment.due)]
+    put_in_force(tmp_path, sender)
+    assert release(deposit, people=1) == ["done"]
+    crediting.assess_due()
+    payment = now(payment)
+    assert (payment.status, payment.received, payment.status_reasons) == ("completed", payment.due, [])
+    assert (discrepancies(payment), discrepancies(payment, "void")) == ([], [("review", payment.due)])
+    assert books(payment) == {coins: payment.due, "merchant:available": payment.due}
+    assert_all_is_well()
+    with pytest.raises(DomainError, match="released already"):
+        release(deposit)
+
+
+def test_a_reorganisation_takes_held_money_back_and_holds_it_again(tmp_path: Path) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    put_in_force(tmp_path, sender)
+    payment = pay_from(make_payment(), sender)
+    control.reorg(ETHEREUM, control.deepest_reorg(ETHEREUM), "moved")
+    watch()
+    confirm(payment)
+    assert discrepancies(payment) == [("review", payment.due)]
+    assert_all_is_well()
+
+
+def test_money_that_counted_before_stays_and_what_is_confirmed_later_is_held(tmp_path: Path) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    old, new = pay_from(make_payment(), sender), make_payment()
+    control.pay_together(ETHEREUM, [part_of(new, "100")], sender=sender)
+    put_in_force(tmp_path, sender)
+    assert review.compare_due() == 1
+    new = confirm(new)
+    assert (now(old).status, new.status) == ("completed", "created")
+    assert len(list(review.alarming("sandbox", ETHEREUM))) == 2
+    assert release(Deposit.objects.get(payment=old))[-1] == "done"
+    assert [each.pk for each in review.alarming("sandbox", ETHEREUM)] == [Deposit.objects.get(payment=new).pk]
+    assert (now(old).status, discrepancies(new)) == ("completed", [("review", new.due)])
+    assert_all_is_well()
+
+
+def test_without_a_list_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def queries() -> int:
+        payment = make_payment()
+        pay_from(payment, address_named(ETHEREUM, "somebody"))
+        with CaptureQueriesContext(connection) as asked:
+            assess(payment)
+        return len(asked)
+
+    with_screening = queries()
+    monkeypatch.setattr("payments.deposits.facts.with_lists", lambda rows: rows)
+    assert with_screening == queries()
