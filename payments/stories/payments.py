@@ -43,7 +43,7 @@ def of_payment(payment: Payment) -> Iterator[Section]:
     yield sections.deposits(deposits)
     yield sections.postings_of(payment.environment, [payment.pk])
     yield from sections.events_of([payment.pk])
-    yield sections.actions_of([payment.public_id, *(each.public_id for each in discrepancies)])
+    yield sections.actions_of(payment.merchant_id, [payment.public_id, *(each.public_id for each in discrepancies)])
 
 
 def _worth(payment: Payment, units: int) -> str:

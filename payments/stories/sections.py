@@ -198,9 +198,9 @@ def events_of(keys: Collection[UUID]) -> Iterator[Section]:
     )
 
 
-def actions_of(records: Collection[str]) -> Section:
+def actions_of(merchant_id: UUID, records: Collection[str]) -> Section:
     """What members of the merchant did with these records, by their public ids."""
-    found = LoggedAction.objects.filter(record__in=records).order_by("-pk")[:MOST]
+    found = LoggedAction.objects.filter(merchant=merchant_id, record__in=records).order_by("-pk")[:MOST]
     return Section(
         title="What people did",
         headings=("When", "Who", "What"),

@@ -183,6 +183,7 @@ def wallet_findings(snapshot: WalletSnapshot, *, at_block: int | None = None) ->
             f"{account.balance:,} base units that cannot be counted",
             "accept the coin again, or move it out and correct the ledger",
             severity=Severity.WARNING,
+            identity=f"{account.environment} {account.network} {account.asset} {account.kind}",
         )
 
 

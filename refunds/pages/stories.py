@@ -34,4 +34,4 @@ def of_refund(refund: Refund) -> Iterator[Section]:
     if refund.payout_id is not None:
         yield sections.postings_of(refund.environment, [refund.payout_id])
     yield from sections.events_of([refund.pk])
-    yield sections.actions_of([refund.public_id])
+    yield sections.actions_of(refund.merchant_id, [refund.public_id])

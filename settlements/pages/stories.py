@@ -32,4 +32,4 @@ def of_settlement(settlement: Settlement) -> Iterator[Section]:
     if settlement.payout_id is not None:
         yield sections.postings_of(settlement.environment, [settlement.payout_id])
     yield from sections.events_of([settlement.pk])
-    yield sections.actions_of([settlement.public_id])
+    yield sections.actions_of(settlement.merchant_id, [settlement.public_id])

@@ -198,8 +198,12 @@ class TestComparing:
     def test_a_coin_that_is_not_in_use_cannot_be_counted(self, busy: None) -> None:
         vandalise("UPDATE ledger_account SET asset = 'BUSD' WHERE kind = 'chain:hot' AND network = 'ethereum'")
         found = [each for each in findings(ETHEREUM) if each.expected == "a coin in use"]
-        assert [(each.subject, each.severity) for each in found] == [
-            ("sandbox ethereum BUSD chain:hot", Severity.WARNING)
+        assert [(each.subject, each.identity, each.severity) for each in found] == [
+            (
+                "Coins in the hot wallet: BUSD on ethereum (sandbox)",
+                "sandbox ethereum BUSD chain:hot",  # as it was named before: what is explained stays so
+                Severity.WARNING,
+            )
         ]
 
 

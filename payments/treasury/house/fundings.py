@@ -100,7 +100,7 @@ def book_funding(funding: Funding) -> bool:
             return False
         funding.posting, funding.status, funding.ended_at = posting, FundingStatus.BOOKED, timezone.now()
         funding.save(update_fields=["posting", "status", "ended_at"])
-        logger.warning("funding booked", funding=str(funding), posting=str(posting))
+        logger.warning("funding booked", funding=str(funding), posting=posting.reference)
         return True
 
 

@@ -61,7 +61,7 @@ class Command(BaseCommand):
             raise CommandError("There is nothing to book.")
         self._confirm(f"{_coins(amount, found.asset.decimals, code)} become the treasury's.", options)
         posting = book_treasury(found, times=times, amount=amount)
-        self.stdout.write(self.style.SUCCESS(f"Booked: {posting}"))
+        self.stdout.write(self.style.SUCCESS(f"Booked: {posting.kind} {posting.reference}"))
 
     def _take(self, stray: Discrepancy, options: dict[str, Any]) -> None:
         coins = _coins(int(stray.amount), stray.decimals, stray.asset)
