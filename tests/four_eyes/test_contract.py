@@ -28,8 +28,10 @@ from merchants.models import Member, User
 from merchants.people.operator_rights import Terms, propose_member, propose_rights, set_terms
 from payments.chains import registry
 from payments.models import Discrepancy
+from payments.screening.matching import is_released
 from payments.suspense.acceptance import propose_acceptance
 from payments.suspense.attribution import propose_attribution
+from payments.suspense.review import propose_release
 from payments.suspense.sender_returns import propose_return
 from payments.transfers.models import PayoutPolicy, approval_count
 from payments.transfers.payouts import approve_payout, policy_of
@@ -110,6 +112,15 @@ def paying() -> Scene:
     payout = transfers.ask(ETHEREUM, 3 * COIN)
     transfers.drive(ETHEREUM)
     return Scene(lambda who: approve_payout(payout, by=who), lambda: approval_count(payout) >= 1)
+
+
+def releasing() -> Scene:
+    payout = transfers.ask(ETHEREUM)
+    type(payout).objects.update(evidence="A list names it")
+    return Scene(
+        lambda who: propose_release(payout, f"somebody else, says {who}", who),
+        lambda: is_released(SANDBOX, payout.pk, payout.terms),
+    )
 
 
 def raising_a_limit() -> Scene:
@@ -214,6 +225,7 @@ SCENES: dict[Kind, Callable[[], Scene]] = {
     Kind.PAYOUT: paying,
     Kind.POLICY: raising_a_limit,
     Kind.RETURN: giving_back,
+    Kind.SCREENING: releasing,
     Kind.THAW: thawing,
     Kind.WITHDRAWAL: withdrawing,
 }
