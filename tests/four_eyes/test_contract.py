@@ -115,6 +115,7 @@ def paying() -> Scene:
 
 
 def releasing() -> Scene:
+    stock(ETHEREUM, COIN)
     payout = transfers.ask(ETHEREUM)
     type(payout).objects.update(evidence="A list names it")
     return Scene(
