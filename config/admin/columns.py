@@ -307,6 +307,11 @@ class Readable:
         keys = {field.name for field in self.model._meta.concrete_fields if isinstance(field, ForeignKey)}
         return [name for name in self.list_display if name in keys] or False  # type: ignore[attr-defined]
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Without the columns of the list: they are among the read-only fields, and would stand there twice."""
+        found = super().get_fields(request, obj)  # type: ignore[misc]
+        return [each for each in found if not isinstance(each, Column)]
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         found = super().get_fieldsets(request, obj)  # type: ignore[misc]
         fixed = self._fixed(request, obj)
@@ -363,7 +368,9 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
         if row is not None:
             actions: Any = self.get_actions(request).items()
             rest = [(name, words) for name, (_, _, words) in actions if name != "delete_selected"]
-            context |= {"story": story_of(row), "possible": rest}
+            columns = [each for each in self.get_list_display(request) if isinstance(each, Column)]
+            facts = [(each.short_description, each(row)) for each in columns]
+            context |= {"story": story_of(row), "facts": facts, "possible": rest}
         return super().render_change_form(request, context, *args, **options)
 
 

@@ -12,7 +12,7 @@ from django.db.models import Sum
 
 from config.environments import Environment
 from config.money import Asset, from_units
-from config.pages.wording import coins_held
+from config.pages.wording import coins_held, grouped
 from payments.chains import registry
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.monitoring.models import Alarm, NetworkSnapshot
@@ -239,9 +239,9 @@ def _addresses(number: int) -> str:
 
 
 def coins_text(units: int, asset: Asset) -> str:
-    """`12.50 USDC`; eight digits for a native coin, whose amounts are small. Rounded down."""
+    """`1,212.50 USDC`; eight digits for a native coin, whose amounts are small. Rounded down."""
     if asset.contract:
-        return f"{coins_held(units, asset.decimals)} {asset.code}"
+        return f"{grouped(coins_held(units, asset.decimals))} {asset.code}"
     with localcontext(prec=120):
         amount = from_units(units, asset.decimals).quantize(_SMALLEST_NATIVE_SHOWN, ROUND_FLOOR)
     if units and not amount:

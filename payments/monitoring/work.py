@@ -11,6 +11,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Extract, Now
 
 from config.celery import app
+from config.pages.wording import duration
 from config.periodic import task_runs
 from config.periodic.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
 from merchants.ledger.models import Stop
@@ -56,9 +57,10 @@ class Work:
         return self.age is None or self.age > self.limit
 
     def __str__(self) -> str:
-        name = f"{self.name} {self.of}" if self.of else self.name
-        when = "never" if self.age is None else f"{self.age:.0f} s ago"
-        return f"{name}: last done {when}, {self.limit:.0f} s are allowed"
+        app_name, _, task = self.of.partition(".")
+        of = f"{task.replace('_', ' ')} ({app_name})" if task else self.of
+        when = "never" if self.age is None else f"{duration(self.age)} ago"
+        return f"{f'{self.name} {of}'.strip()}: last done {when}, at most {duration(self.limit)} is allowed"
 
 
 @dataclass(frozen=True, slots=True)
