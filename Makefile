@@ -13,7 +13,6 @@ PAGES ?=
 SCENARIO ?=
 SEED ?=
 SHORT ?=
-TRACED ?=
 
 # The first Python that is new enough. `make PYTHON=/path/to/python3` chooses another.
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14 python,$(shell \
@@ -41,9 +40,8 @@ export BALLAST_PORT = $(PORT)
 # Files stay whole: what is made for a file is made once.
 ON_ALL_CORES := -n auto --dist loadfile
 
-# Tests of what pyproject.toml measures: wherever coverage is measured, tests/conftest.py traces these alone.
-# All others would take half as long again with tracing, and say little more.
-export MONEY_TESTS := tests/access tests/config tests/four_eyes tests/ledger tests/merchants tests/operations/test_stops.py \
+# Tests of what pyproject.toml measures. All others would take half as long again with tracing, and say little more.
+MONEY_TESTS := tests/access tests/config tests/four_eyes tests/ledger tests/merchants tests/operations/test_stops.py \
 	tests/people/test_access.py tests/payments/test_assessment.py tests/payments/test_assessment_properties.py
 
 # Settings that production would accept, to check what only production does. Nothing is reached with them.
@@ -75,8 +73,8 @@ MARKS ?=
 test-all: $(VENV)/.development node ## Run every test
 	@exec $(BIN)/python -m pytest $(ON_ALL_CORES) $(if $(MARKS),-m '$(MARKS)')
 
-coverage: $(VENV)/.development ## Hold the money code to its coverage; with TRACED=1 by what `make test` has traced
-	@$(if $(TRACED),,$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'not slow' --cov --cov-report= $(MONEY_TESTS))
+coverage: $(VENV)/.development ## Run the tests of the money code again, traced, and hold it to its coverage
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'not slow' --cov --cov-report= $(MONEY_TESTS)
 	@$(BIN)/coverage report --fail-under=95
 
 check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings

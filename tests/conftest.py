@@ -9,11 +9,9 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 
-import coverage
 import django
 import hypothesis
 import psutil
@@ -69,8 +67,6 @@ ABOUT_OTHERS = {"browser", "evm", "stellar"}
 """Folders about what a browser makes of pages, or about adapters of networks; others ask the servers for the same."""
 COMMIT = {"live_server", "transactional_db"}
 ASK_FOR_THE_DATABASE = {"db", "django_db_setup", *COMMIT}
-MONEY_TESTS = tuple(os.environ.get("MONEY_TESTS", "tests").split())
-"""How the names begin of the tests that coverage is measured by; the Makefile lists them."""
 server: EmbeddedPostgres | None = None
 tables: set[tuple[Path, type | None, str]] = set()
 """Every test function that was collected; the rows of a table are of one."""
@@ -149,19 +145,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Tests that are not of the money code run without tracing."""
-    tracing = coverage.Coverage.current()
-    if tracing is None or item.nodeid.startswith(MONEY_TESTS):
-        return (yield)
-    tracing.stop()
-    try:
-        return (yield)
-    finally:
-        tracing.start()
 
 
 def pytest_runtest_setup() -> None:
