@@ -9,6 +9,7 @@ import structlog
 from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.database.advisory_locks import named_lock
@@ -24,7 +25,7 @@ from payments.checkout import mailing
 from payments.dashboard.exports import services as exports
 from payments.dashboard.search import indexing
 from payments.deposits import crediting, unattributed
-from payments.deposits.models import ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.turnover import counting as turnover
 from payments.deposits.turnover.models import TurnoverDelta
 from payments.deposits.watching import watch_network
@@ -191,6 +192,7 @@ def _to_read() -> Iterable[QuerySet[Any]]:
         ScheduledAction.objects.all(),
         SimulatedTransaction.objects.filter(unread),
         Deposit.objects.filter(waiting, environment=Environment.SANDBOX),
+        ReadingRequest.objects.filter(environment=Environment.SANDBOX, due_at__lte=Now()),
     ]
 
 

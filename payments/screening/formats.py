@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -86,8 +87,7 @@ def _parse_xml(file: BinaryIO) -> ParsedList:
             depth += 1
             if root is None:
                 root = element
-                reader = _reader_of(_tag(element), found)
-                reader.begin(element)
+                reader = _reader_of(element, found)
             continue
         depth -= 1
         if reader is not None and reader.read(element, depth):
@@ -118,20 +118,17 @@ def _all(element: Element, name: str) -> Iterator[Element]:
     return (each for each in element.iter() if _tag(each) == name)
 
 
-class _Reader:
+class _Reader(ABC):
     """Reads the elements of one form; `read` returns whether an element may be forgotten."""
 
     source = ""
 
-    def __init__(self, found: ParsedList) -> None:
+    def __init__(self, found: ParsedList, root: Element) -> None:
         self.found = found
         found.source = self.source
 
-    def begin(self, root: Element) -> None:
-        pass
-
-    def read(self, element: Element, depth: int) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def read(self, element: Element, depth: int) -> bool: ...
 
     def finish(self) -> None:
         if not self.found.entries:
@@ -164,8 +161,8 @@ class _SdnAdvanced(_Reader):
 
     source = "ofac"
 
-    def __init__(self, found: ParsedList) -> None:
-        super().__init__(found)
+    def __init__(self, found: ParsedList, root: Element) -> None:
+        super().__init__(found, root)
         self._kinds: set[str] = set()
         self._entries: dict[str, tuple[Entry, list[str]]] = {}
         self._programmes: dict[str, list[str]] = {}
@@ -215,9 +212,9 @@ class _Eu(_Reader):
 
     source = "eu"
 
-    def begin(self, root: Element) -> None:
-        generated = root.get("generationDate", "")
-        self.found.published_on = _iso_date(generated)
+    def __init__(self, found: ParsedList, root: Element) -> None:
+        super().__init__(found, root)
+        found.published_on = _iso_date(root.get("generationDate", ""))
 
     def read(self, element: Element, depth: int) -> bool:
         if depth != 1:
@@ -238,13 +235,14 @@ class _Eu(_Reader):
 _FORMS: Mapping[str, type[_Reader]] = MappingProxyType({"sdnList": _Sdn, "Sanctions": _SdnAdvanced, "export": _Eu})
 
 
-def _reader_of(root: str, found: ParsedList) -> _Reader:
-    if root not in _FORMS:
+def _reader_of(root: Element, found: ParsedList) -> _Reader:
+    name = _tag(root)
+    if name not in _FORMS:
         raise ListUnreadable(
-            f"This XML begins with <{root}>. A list of OFAC begins with <sdnList> or <Sanctions>, the EU's with "
+            f"This XML begins with <{name}>. A list of OFAC begins with <sdnList> or <Sanctions>, the EU's with "
             "<export>."
         )
-    return _FORMS[root](found)
+    return _FORMS[name](found, root)
 
 
 # --- CSV ---------------------------------------------------------------------------------------------
