@@ -33,6 +33,7 @@ class PaymentsConfig(AppConfig):
         from payments.chains import registry
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release
+        from payments.stories import alarms
         from payments.stories import payments as stories
         from payments.stories.names import names_of_records
         from payments.suspense import review, sender_returns
@@ -42,6 +43,7 @@ class PaymentsConfig(AppConfig):
 
         register_owners("returns", Owners(sender_returns.to_follow, sender_returns.follow_payout))
         values.profile_of.register(registry.known_profile)
+        add_to_story("operations.Alarm", alarms.of_alarm)
         add_to_story("payments.Payment", stories.of_payment)
         add_to_story("transfers.Payout", stories.of_payout)
         add_to_story("merchants.Merchant", stories.of_merchant)

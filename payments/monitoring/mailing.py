@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from config.admin.values import page_of
 from config.environments import Environment
 from merchants.people.mailing import send_due, write_mail
 from payments.monitoring.models import Alarm
@@ -62,7 +63,11 @@ def _subject(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
 
 
 def _text(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
-    new = [f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{alarm.advice}" for alarm in raised]
+    new = [
+        f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{alarm.advice}\n"
+        f"{settings.PUBLIC_URL}{page_of(Alarm, alarm.pk)}"
+        for alarm in raised
+    ]
     ended = [f"Over: {alarm}\nFrom {_instant(alarm.raised_at)} to {_instant(alarm.cleared_at)}." for alarm in over]
     return "\n\n".join([*new, *ended, f"{settings.PUBLIC_URL}/admin/"]) + "\n"
 

@@ -13,6 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
+from config.admin.values import page_of
+from merchants.ledger.models import Stop
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.settings_parser import TESTNET
@@ -20,12 +22,14 @@ from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.models import Alarm, NetworkSnapshot
 from payments.monitoring.services import acknowledge_alarm
 from payments.monitoring.states import AlarmKind
-from payments.transfers.models import Transfer
+from payments.transfers.models import Transfer, Wallet
 from payments.treasury.models import SweepRequest
 from tests.factories import make_user
 from tests.networks import with_set
 from tests.operations.scenes import SANDBOX, look, there_is
 from tests.payments.scenes import ETHEREUM, POLYGON, confirm, make_payment, pay, pay_and_confirm
+from tests.stopping import stop_payouts
+from tests.transfers.scenes import COIN, ask, stock
 
 pytestmark = pytest.mark.django_db
 
@@ -98,6 +102,27 @@ class TestAlarms:
         there_is(LOW)
         shown = page(operator(), "operations_alarm_change", Alarm.objects.get().pk)
         assert "Send native coins to the hot wallet." in shown
+
+    def test_it_leads_to_what_it_is_about(self) -> None:
+        look()
+        stock(ETHEREUM, 10 * COIN)
+        payout = ask(ETHEREUM, 4 * COIN)
+        stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="does not add up")
+        stop = Stop.objects.get()
+        wallet = Wallet.objects.create(environment=SANDBOX, network=ETHEREUM, address="0xabc")
+        person = make_user()
+        about = {
+            AlarmKind.PAYOUTS_STOPPED: ("", stop),
+            AlarmKind.WALLET_CANNOT_SEND: (wallet.address, wallet),
+            AlarmKind.SCREENED: (str(payout.pk), payout),
+            AlarmKind.OPERATOR_RESET: (person.email, person),
+            AlarmKind.GAS_TANK_LOW: ("", the_network()),
+        }
+        client = operator()
+        for kind, (subject, record) in about.items():
+            alarm = Alarm.objects.create(environment=SANDBOX, network=ETHEREUM, kind=kind, subject=subject, message="?")
+            shown = page(client, "operations_alarm_change", alarm.pk).partition("What to look at")[2]
+            assert page_of(type(record), record.pk) in shown, kind
 
     def test_somebody_looks_after_it(self) -> None:
         there_is(LOW)
