@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -18,11 +19,12 @@ from django.utils.safestring import SafeString
 from config.admin.base import ReadOnly
 from config.admin.columns import Details, RecordPage
 from config.environments import Environment
-from config.errors import InvalidParameter
+from config.pages.wording import percent
 from merchants.access import scopes
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
-    check_fee,
+    MAX_FEE_BPS,
+    fee_bps_of,
     open_merchant,
     rename_merchant,
     resume_merchant,
@@ -87,18 +89,31 @@ class SettingsInline(ReadOnly, Details[MerchantSettings, Merchant]):
 
 
 class MerchantForm(forms.ModelForm[Merchant]):
+    fee = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_value=Decimal(MAX_FEE_BPS) / 100,
+        max_digits=4,
+        decimal_places=2,
+        label="Fee in percent",
+        help_text="Of what is settled; empty: the fee of the plan.",
+    )
+
     class Meta:
         model = Merchant
-        fields = ("name", "email", "plan", "requests_per_minute", "fee_bps")
+        fields = ("name", "email", "plan", "requests_per_minute")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.fee_bps is not None:
+            self.initial["fee"] = Decimal(self.instance.fee_bps) / 100
 
     def clean(self) -> dict[str, Any]:
         entered = super().clean() or self.cleaned_data
         if entered.get("requests_per_minute") is not None and entered.get("plan") != Plan.ENTERPRISE:
             raise ValidationError({"requests_per_minute": "Only an enterprise merchant has a budget of its own."})
-        try:
-            check_fee(entered.get("fee_bps"))
-        except InvalidParameter as error:
-            raise ValidationError({"fee_bps": error.message}) from error
+        if "fee" in entered:
+            self.instance.fee_bps = None if entered["fee"] is None else int(entered["fee"] * 100)
         return entered
 
 
@@ -115,7 +130,7 @@ class MerchantAdmin(RecordPage[Merchant]):
         "email",
         "plan",
         "requests_per_minute",
-        "fee_bps",
+        "fee",
         "public_id",
         "is_active",
         "created_at",
@@ -125,6 +140,11 @@ class MerchantAdmin(RecordPage[Merchant]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
         return ("public_id", "is_active", "created_at", "money", *(("email",) if obj else ()))
+
+    @admin.display(description="Fee")
+    def fee(self, merchant: Merchant) -> str:
+        """For those who may only look."""
+        return percent(Decimal(fee_bps_of(merchant)) / 100, 2)
 
     @admin.display(description="Balances")
     def money(self, merchant: Merchant) -> SafeString:

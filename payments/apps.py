@@ -34,6 +34,7 @@ class PaymentsConfig(AppConfig):
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release
         from payments.stories import alarms
+        from payments.stories import merchants as of_merchants
         from payments.stories import payments as stories
         from payments.stories.names import names_of_records
         from payments.suspense import review, sender_returns
@@ -46,7 +47,7 @@ class PaymentsConfig(AppConfig):
         add_to_story("operations.Alarm", alarms.of_alarm)
         add_to_story("payments.Payment", stories.of_payment)
         add_to_story("transfers.Payout", stories.of_payout)
-        add_to_story("merchants.Merchant", stories.of_merchant)
+        add_to_story("merchants.Merchant", of_merchants.of_merchant)
         add_to_story("transfers.Wallet", stories.of_wallet)
         owners.names_of_records.register(names_of_records)
         propose_release.register(review.propose_release)

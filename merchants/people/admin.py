@@ -39,6 +39,9 @@ class MemberInline(Table[Member, Merchant]):
     autocomplete_fields = ("user",)
     readonly_fields = ("joined_at",)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Member]:
+        return super().get_queryset(request).select_related("user", "merchant")
+
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False  # to get another role a member is removed and added again
 

@@ -1,4 +1,4 @@
-"""The story of a payment, of a payout, of a merchant and of a wallet."""
+"""The story of a payment, of a payout and of a wallet."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from config.admin.story import Section
 from config.admin.values import instant, money, network_name, record_id
-from config.environments import Environment
 from config.money import fiat_share
 from config.pages import wording
-from merchants.models import Merchant
 from payments.dashboard.timeline import timeline_for_operators
 from payments.models import Payment
 from payments.stories import sections
@@ -57,25 +55,6 @@ def of_payout(payout: Payout) -> Iterator[Section]:
     yield Section(title="For", headings=("Record",), rows=[(record_id(payout.reference, is_page=True),)])
     yield from sections.transfers_of(payout)
     yield sections.postings_of(payout.environment, [payout.pk])
-
-
-def of_merchant(merchant: Merchant) -> Iterator[Section]:
-    yield sections.balances_of(Environment.values, merchant.pk)
-    for environment in Environment:
-        found = Payment.objects.of(merchant, environment).defer("qr_png").order_by("-id")[:10]
-        yield Section(
-            title=f"Latest payments ({environment.label})",
-            headings=("Payment", "State", "Price", "Created"),
-            rows=[
-                (
-                    linked(each, wording.short_id(each.public_id)),
-                    each.get_status_display(),
-                    wording.fiat(each.fiat_amount, each.currency),
-                    instant(each.created_at),
-                )
-                for each in found
-            ],
-        )
 
 
 def of_wallet(wallet: Wallet) -> Iterator[Section]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -20,6 +20,7 @@ from config.coins import COINS, USD_SCALE, usd_worth
 from config.environments import Environment
 from config.hooks import Hook
 from config.pages import wording
+from merchants.models import Merchant
 from merchants.people.models import SignUp
 from payments.deposits.models import PayerReturn
 from payments.models import Discrepancy
@@ -55,7 +56,15 @@ class Kind:
 
     @property
     def has_environments(self) -> bool:
-        return any(field.name == "environment" for field in self.model._meta.get_fields())
+        return self.has("environment")
+
+    def has(self, name: str) -> bool:
+        return any(field.name == name for field in self.model._meta.get_fields())
+
+    def of(self, merchant: Merchant) -> Kind:
+        """The same of one merchant."""
+        shown = (self.shown or {}) | {"merchant__id__exact": str(merchant.pk)}
+        return replace(self, rows=self.rows.filter(merchant=merchant), shown=shown)
 
 
 refunds_to_see: Hook[[], list[Kind]] = Hook("refunds_to_see")
@@ -142,9 +151,12 @@ def kinds() -> list[Kind]:
     ]
 
 
-def what_waits(may_see: Callable[[str], bool]) -> list[Waiting]:
-    """What waits of every kind that somebody with these permissions may see, production first. One query."""
+def what_waits(may_see: Callable[[str], bool], merchant: Merchant | None = None) -> list[Waiting]:
+    """What waits, of all merchants or of one, of every kind that somebody with these permissions may see, production
+    first. One query."""
     seen = [kind for kind in kinds() if may_see(kind.permission)]
+    if merchant is not None:
+        seen = [kind.of(merchant) for kind in seen if kind.has("merchant")]
     parts = [
         _part(number, kind, environment)
         for number, kind in enumerate(seen)
