@@ -40,10 +40,11 @@ UNPAID_FOR_GOOD = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
 
 class PaymentQuerySet(OwnedQuerySet["Payment"]):
     def with_window_ended(self, read_until: datetime) -> Self:
-        """Payments an assessment would end: nothing came in time, or too little came and the grace is over as well."""
+        """Payments an assessment would end: nothing came in time, or too little came, the grace is over as well, and
+        nothing is held for review."""
         unpaid = Q(status=PaymentStatus.CREATED, expires_at__lt=read_until)
         short = Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
-        return self.filter(unpaid | short)
+        return self.filter(unpaid | (short & ~Q(status_reasons__contains=[StatusReason.REVIEW])))
 
     def for_lists(self) -> Self:
         """As lists show them: with their link, and whether some of their money waits for a decision."""
@@ -389,6 +390,11 @@ class Deposit(models.Model):
     def terms(self) -> dict[str, str]:
         """The terms people agree to who release it from review."""
         return {"amount": str(int(self.amount)), "sender": self.sender}
+
+    @property
+    def counterparty(self) -> str:
+        """The address that lists are compared with."""
+        return self.sender
 
     @property
     def is_in_review(self) -> bool:

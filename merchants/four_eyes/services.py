@@ -3,13 +3,13 @@ changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, QuerySet
 from django.utils import timezone
 
 from config.errors import DomainError
@@ -144,14 +144,24 @@ def waiting_for(person: User) -> list[Proposal]:
     ]
 
 
+def approvals(proposals: QuerySet[Proposal], *, environment: str) -> Iterator[tuple[Proposal, int]]:
+    """Each of these proposals that was done, with the key of one who agreed and whose word still counts. One query."""
+    columns = (("proposed_by", "proposed_at"), ("decided_by", "decided_at"))
+    counts = {
+        f"{person}_counts": ExpressionWrapper(
+            eligible(environment, operator=f"{person}__", at=at), output_field=BooleanField()
+        )
+        for person, at in columns
+    }
+    for each in proposals.filter(status=ProposalStatus.DONE).annotate(**counts):
+        for person, _ in columns:
+            if getattr(each, f"{person}_counts"):
+                yield each, getattr(each, f"{person}_id")
+
+
 def who_agreed(proposals: QuerySet[Proposal], *, environment: str) -> set[int]:
     """Keys of the people whose word still counts, of those who agreed to what was done."""
-    done = proposals.filter(status=ProposalStatus.DONE)
-    found: set[int] = set()
-    for person, at in (("proposed_by", "proposed_at"), ("decided_by", "decided_at")):
-        counting = done.filter(eligible(environment, operator=f"{person}__", at=at))
-        found.update(counting.values_list(f"{person}_id", flat=True))
-    return found
+    return {person for _, person in approvals(proposals, environment=environment)}
 
 
 def _agree(proposal: Proposal, *, by: User, heard: Any, reason: str = "") -> Proposal:

@@ -62,6 +62,8 @@ class AssessmentFacts:
     surplus: int = 0
     ends_now: bool = False
     """Somebody ends the window now, before its time."""
+    in_review: bool = False
+    """Some of its money is held for review, and may count yet: too little does not go to suspense by itself."""
 
     @property
     def needed(self) -> int:
@@ -103,7 +105,7 @@ def assess(facts: AssessmentFacts) -> Assessment:
     released = _released(facts, received) if enough and not facts.closed else 0
     surplus = received - released if released else 0
 
-    over = facts.ends_now or facts.has_read_past(facts.closes_at)
+    over = facts.ends_now or (facts.has_read_past(facts.closes_at) and not facts.in_review)
     close = status is PaymentStatus.UNDERPAID and over and not confirming and not facts.closed
     paid = received if facts.closed or close else released
     return Assessment(

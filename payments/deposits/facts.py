@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from merchants.ledger.chart import AccountKind, suspense
+from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Stop
 from payments.chains.profiles import CreditRule
 from payments.chains.registry import known_profile
@@ -14,7 +14,7 @@ from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_lim
 from payments.deposits.confirmation_policy import raise_rule
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment
-from payments.screening.matching import evidence_of, is_released, with_lists
+from payments.screening.matching import note_evidence, released, with_lists
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 
 
@@ -75,6 +75,7 @@ def gather(payment: Payment) -> Evidence | None:
         crumb=crumb_limit(payment.decimals),
         released=0 if is_reopened else payment.released,
         surplus=0 if is_reopened else payment.surplus,
+        in_review=DiscrepancyKind.REVIEW in mismatched.values(),
     )
     return Evidence(
         deposits=deposits,
@@ -120,17 +121,11 @@ def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None)
 def _note_review(deposits: Sequence[Deposit]) -> frozenset[uuid.UUID]:
     """Deposits that are held for review: a list names their sender, and operators have not released them. Notes the
     evidence on them, unsaved. What was booked before any list named its sender stays where it is."""
-    fresh = [each for each in deposits if each.has_lists and not each.evidence and not each.booked_to]
-    found = evidence_of({each.sender for each in fresh}) if fresh else {}
-    for each in fresh:
-        each.evidence = found.get(each.sender, "")
-    in_review = suspense(DiscrepancyKind.REVIEW)
-    return frozenset(
-        each.id
-        for each in deposits
-        if each.booked_to == in_review
-        or (each.evidence and not each.booked_to and not is_released(each.environment, each.id, each.terms))
-    )
+    new = [each for each in deposits if not each.booked_to]
+    note_evidence(new)
+    named = [each for each in new if each.evidence]
+    held = {each.id for each in named} - released(named[0].environment, named) if named else set()
+    return frozenset(held | {each.id for each in deposits if each.is_in_review})
 
 
 def _mismatch(deposit: Deposit, payment: Payment, reviewed: Collection[uuid.UUID]) -> DiscrepancyKind | None:

@@ -20,6 +20,7 @@ from payments.deposits.models import PayerReturn, ScanCursor
 from payments.deposits.postings import deposit_postings, return_covered, return_recovered
 from payments.deposits.recording import move_discrepancy, record_deposits
 from payments.models import Deposit, Payment
+from payments.screening.matching import note_evidence, with_lists
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, ReturnStatus
 
 logger = structlog.get_logger(__name__)
@@ -51,7 +52,7 @@ def book_unattributed(environment: str, network: str, *, limit: int = 200) -> in
     booked = 0
     for deposit_id in list(due):
         with contained("deposit of no payment could not be booked", deposit=str(deposit_id)), transaction.atomic():
-            deposit = Deposit.objects.select_for_update().get(pk=deposit_id)
+            deposit = with_lists(Deposit.objects.select_for_update()).get(pk=deposit_id)
             effects, more = DepositEffects(), Beside()
             if deposit.booked_to and deposit.status != DepositStatus.CREDITED:
                 held = deposit.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).get()
@@ -60,6 +61,7 @@ def book_unattributed(environment: str, network: str, *, limit: int = 200) -> in
                     more = Beside(before=[return_covered(deposit, held.kind)])
                     logger.error("deposit undone that went back to its sender", deposit=str(deposit))
             elif deposit.status == DepositStatus.SEEN:
+                note_evidence([deposit])
                 kind, note = _reason(deposit)
                 effects = hold(deposit, kind, note=note)
                 if returned := deposit.returns.filter(status__in=GOES_BACK).first():

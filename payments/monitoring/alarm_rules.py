@@ -236,7 +236,8 @@ def _of_review(environment: str, network: str) -> Iterator[AlarmCondition]:
         if isinstance(row, Payout):
             where = f"{coins} to {row.recipient}, {row.reference}, {row.get_status_display().lower()}"
         else:
-            where = f"{coins} from {row.sender}, {'held' if row.is_in_review else 'not held'}"
+            state = "held" if row.is_in_review else "not held" if row.payment_id else "of no payment"
+            where = f"{coins} from {row.sender}, {state}"
         yield AlarmCondition(AlarmKind.SCREENED, f"{where}. {row.evidence}", str(row.pk))
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -33,7 +34,7 @@ class ListInForce(DomainError):
     message = "This very file is in force already."
 
 
-def import_list(file: BufferedReader, *, name: str, source: str = "") -> SanctionsList:
+def import_list(file: BufferedReader[Any], *, name: str, source: str = "") -> SanctionsList:
     """Import a list in place of the one of its source. `source` is needed where the file does not name its own.
 
     ListUnreadable, ListInForce, ListIsOlder or InvalidParameter, and nothing has changed. What is just being signed is

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
+from uuid import UUID
 
 from django.db.models import Exists, Model, QuerySet
 
 from config.hooks import Hook
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import people_needed
-from merchants.four_eyes.services import who_agreed
+from merchants.four_eyes.services import approvals
 from merchants.models import User
 from payments.screening.addresses import account
 from payments.screening.models import ListedAddress
@@ -20,6 +21,23 @@ propose_release: Hook[[Any, str, User], Proposal] = Hook("propose_release")
 """Proposes that a deposit or payout is released from review, for a reason."""
 
 Row = TypeVar("Row", bound=Model)
+
+
+class Screened(Protocol):
+    """A deposit or a payout."""
+
+    @property
+    def pk(self) -> UUID: ...
+
+    environment: str
+    has_lists: bool
+    evidence: str
+
+    @property
+    def terms(self) -> dict[str, str]: ...
+
+    @property
+    def counterparty(self) -> str: ...
 
 
 def with_lists(rows: QuerySet[Row]) -> QuerySet[Row]:
@@ -37,7 +55,26 @@ def evidence_of(addresses: Iterable[str]) -> Mapping[str, str]:
     return {address: "\n".join(named[own]) for address, own in accounts.items() if own in named}
 
 
-def is_released(environment: str, key: object, terms: Mapping[str, str]) -> bool:
-    """True if as many operators as must have released a deposit or payout with this key, as it is now."""
-    agreed = Proposal.objects.filter(kind=ProposalKind.SCREENING, subject=str(key), after__contains=dict(terms))
-    return len(who_agreed(agreed, environment=environment)) >= people_needed(environment)
+def note_evidence(rows: Iterable[Screened]) -> None:
+    """Note on rows that were read by `with_lists`, unsaved, what lists say of the other side's address."""
+    fresh = [row for row in rows if row.has_lists and not row.evidence]
+    found = evidence_of({row.counterparty for row in fresh}) if fresh else {}
+    for row in fresh:
+        row.evidence = found.get(row.counterparty, "")
+
+
+def released(environment: str, rows: Iterable[Screened]) -> frozenset[UUID]:
+    """Keys of those that as many operators as must have released, as they are now. One query, or none without rows."""
+    terms = {str(row.pk): row.terms for row in rows}
+    people: defaultdict[str, set[int]] = defaultdict(set)
+    proposals = Proposal.objects.filter(kind=ProposalKind.SCREENING, subject__in=terms)
+    for proposal, person in approvals(proposals, environment=environment) if terms else ():
+        if terms[proposal.subject].items() <= proposal.after.items():
+            people[proposal.subject].add(person)
+    needed = people_needed(environment)
+    return frozenset(UUID(key) for key, who in people.items() if len(who) >= needed)
+
+
+def is_released(row: Screened) -> bool:
+    """True if as many operators as must have released a deposit or payout, as it is now."""
+    return row.pk in released(row.environment, [row])

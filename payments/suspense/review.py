@@ -23,7 +23,7 @@ from payments.deposits.crediting import request_assessment
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits, record_seen
 from payments.models import Deposit, Payment
-from payments.screening.matching import evidence_of, is_released
+from payments.screening.matching import evidence_of, is_released, released
 from payments.screening.models import SanctionsList
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
 from payments.transfers.models import Payout
@@ -56,7 +56,7 @@ def propose_release(row: Deposit | Payout, reason: str, by: User) -> Proposal:
     if not (reason := reason.strip()):
         raise InvalidParameter("Enter a reason: it is saved.", param="note")
     row = type(row).objects.get(pk=row.pk)
-    if not row.evidence or is_released(row.environment, row.pk, row.terms):
+    if not row.evidence or is_released(row):
         raise NothingHeld
     return propose(
         ProposalKind.SCREENING,
@@ -68,19 +68,19 @@ def propose_release(row: Deposit | Payout, reason: str, by: User) -> Proposal:
     )
 
 
-def awaiting_release(rows: QuerySet[Deposit] | QuerySet[Payout]) -> Iterator[Deposit | Payout]:
+def awaiting_release(environment: str, rows: QuerySet[Deposit] | QuerySet[Payout]) -> Iterator[Deposit | Payout]:
     """Of these, those with evidence that operators have not released, oldest first."""
-    for row in rows.exclude(evidence="").order_by("pk"):
-        if not is_released(row.environment, row.pk, row.terms):
-            yield row
+    named: list[Deposit | Payout] = [*rows.exclude(evidence="").order_by("pk")]
+    done = released(environment, named)
+    return (row for row in named if row.pk not in done)
 
 
 def alarming(environment: str, network: str) -> Iterator[Deposit | Payout]:
     """Deposits and payouts of a network that a list names and nobody has released: held, credited or sent."""
     here = {"environment": environment, "network": network}
-    yield from awaiting_release(Deposit.objects.filter(**here).exclude(status=DepositStatus.ORPHANED))
+    yield from awaiting_release(environment, Deposit.objects.filter(**here).exclude(status=DepositStatus.ORPHANED))
     given_up = (PayoutStatus.FAILED, PayoutStatus.CANCELLED)
-    yield from awaiting_release(Payout.objects.filter(**here).exclude(status__in=given_up))
+    yield from awaiting_release(environment, Payout.objects.filter(**here).exclude(status__in=given_up))
 
 
 def compare_due(now: datetime | None = None) -> int:

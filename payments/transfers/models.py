@@ -294,6 +294,11 @@ class Payout(ids.KeyedByTime, models.Model):
         return {"amount": str(int(self.amount)), "recipient": self.recipient, "memo": self.memo}
 
     @property
+    def counterparty(self) -> str:
+        """The address that lists are compared with."""
+        return self.recipient
+
+    @property
     def token_fee(self) -> int:
         """The part that the token kept."""
         return 0 if self.arrived is None else int(self.amount) - int(self.arrived)

@@ -21,6 +21,7 @@ from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
 from payments.chains.errors import RecipientProblem
 from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.recipients import refusal
+from payments.screening.matching import note_evidence
 from payments.transfers import postings
 from payments.transfers.models import Channel, Envelope, Payout, PayoutPolicy, Transfer, Wallet
 from payments.transfers.owners import PayoutsToAttribute, found_payouts, networks_to_decide
@@ -35,7 +36,7 @@ from payments.transfers.payouts import (
     ready_again,
     wait_for_trustline,
 )
-from payments.transfers.spending import Allowance, note_evidence, why_not_again
+from payments.transfers.spending import Allowance, why_not_again
 from payments.transfers.states import TRANSFER_MOVES, HoldReason, PayoutStatus, TransferPurpose, TransferStatus
 from payments.transfers.wallets import freeze_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from django.db.models import Q, Sum
 from django.db.models.functions import Now
@@ -16,7 +16,7 @@ from merchants.ledger.posting import AccountRef
 from merchants.ledger.stops import stopped_merchants
 from payments.chains import registry
 from payments.chains.protocol.chain import Chain
-from payments.screening.matching import evidence_of, is_released, with_lists
+from payments.screening.matching import is_released, note_evidence, with_lists
 from payments.transfers import postings
 from payments.transfers.limits import WINDOW, Limits, Spent, why_held
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet, approval_count
@@ -135,7 +135,7 @@ class Allowance:
             self._add(merchant_id, usd_worth(code, int(total), decimals))
 
     def why_held(self, payout: Payout) -> HoldReason | None:
-        if payout.evidence and not is_released(payout.environment, payout.pk, payout.terms):
+        if payout.evidence and not is_released(payout):
             return HoldReason.REVIEW
         if payout.merchant_id in self._stopped:
             return HoldReason.STOPPED
@@ -167,14 +167,6 @@ def _stays_ours(payout: Payout) -> bool:
 
 def _cold_wallets(environment: str) -> set[str]:
     return {registry.chain(environment, network).cold_wallet() for network in registry.networks(environment)} - {""}
-
-
-def note_evidence(payouts: Sequence[Payout]) -> None:
-    """Note on payouts that were read by `with_lists`, unsaved, what lists say of their recipients."""
-    fresh = [payout for payout in payouts if payout.has_lists and not payout.evidence]
-    found = evidence_of({payout.recipient for payout in fresh}) if fresh else {}
-    for payout in fresh:
-        payout.evidence = found.get(payout.recipient, "")
 
 
 def why_not_again(policy: PayoutPolicy, transfer: Transfer) -> HoldReason | None:

@@ -120,7 +120,7 @@ def releasing() -> Scene:
     type(payout).objects.update(evidence="A list names it")
     return Scene(
         lambda who: propose_release(payout, f"somebody else, says {who}", who),
-        lambda: is_released(SANDBOX, payout.pk, payout.terms),
+        lambda: is_released(payout),
     )
 
 

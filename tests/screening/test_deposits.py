@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,23 +16,29 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.deposits import crediting
 from payments.models import Deposit, Payment
+from payments.services import close_payment
 from payments.suspense import review
 from payments.suspense.acceptance import UnderReview, accept_discrepancy, propose_acceptance
+from payments.suspense.attribution import propose_attribution
 from payments.suspense.refund_accounting import open_discrepancies
 from refunds.services import NewRefund, create_refund
 from tests.factories import make_user
 from tests.networks import ETHEREUM, STELLAR
 from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
     assert_all_is_well,
     assess,
     books,
     confirm,
     discrepancies,
     discrepancy,
+    end_window,
     events,
     make_payment,
+    mine_and_watch,
     now,
     part_of,
+    pay_and_confirm,
     watch,
 )
 from tests.screening.scenes import put_in_force, release
@@ -123,3 +131,74 @@ def test_without_a_list_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -
     with_screening = queries()
     monkeypatch.setattr("payments.deposits.facts.with_lists", lambda rows: rows)
     assert with_screening == queries()
+
+
+def test_a_deposit_of_no_payment_has_its_evidence_at_once(tmp_path: Path) -> None:
+    sender = address_named(STELLAR, "listed")
+    put_in_force(tmp_path, sender)
+    payment = make_payment(STELLAR)
+    part = replace(part_of(payment, "100"), recipient=payment.deposit_address)  # without its memo
+    control.pay_together(STELLAR, [part], sender=sender)
+    mine_and_watch(STELLAR, BLOCKS_UNTIL_FINAL[STELLAR])
+    deposit = Deposit.objects.get()
+    assert (deposit.payment, deposit.booked_to) == (None, "suspense:no_memo")
+    assert sender in deposit.evidence
+    assert [each.pk for each in review.alarming("sandbox", STELLAR)] == [deposit.pk]
+
+    held = deposit.discrepancies.get()
+    for by in (operator(), operator()):
+        propose_attribution(held, payment_id=payment.public_id, reason="Their wallet has no memo", by=by)
+    assert (now(payment).status, discrepancies(payment)) == ("created", [("review", payment.due)])
+    assert release(deposit)[-1] == "done"
+    crediting.assess_due()
+    assert now(payment).status == "completed"
+    assert_all_is_well()
+
+
+def test_what_is_held_as_its_window_ends_counts_once_it_is_released(tmp_path: Path) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    put_in_force(tmp_path, sender)
+    whole, part = pay_from(make_payment(), sender), pay_from(make_payment(), sender, "40")
+    pay_and_confirm(part, "60")
+    whole, part = end_window(whole), end_window(part)
+    assert (whole.status, whole.status_reasons) == ("expired", ["review"])
+    assert (part.status, part.status_reasons, part.closed_at) == ("underpaid", ["review", "underpaid"], None)
+    assert not Payment.objects.with_window_ended(part.closes_at + timedelta(days=1)).exists()
+    for payment in (whole, part):
+        assert release(Deposit.objects.get(payment=payment, evidence__gt=""))[-1] == "done"
+    crediting.assess_due()
+    for payment in (now(whole), now(part)):
+        assert (payment.status, payment.status_reasons, payment.received) == ("completed", [], payment.due)
+        assert discrepancies(payment) == []
+    assert books(whole)["merchant:available"] == whole.due + part.due
+    assert_all_is_well()
+
+
+def test_a_merchant_may_end_the_time_of_what_is_underpaid_while_the_rest_is_held(tmp_path: Path) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    put_in_force(tmp_path, sender)
+    payment = pay_from(make_payment(), sender, "40")
+    payment = close_payment(pay_and_confirm(payment, "60"))
+    assert {kind for kind, _ in discrepancies(payment)} == {"review", "underpaid"}
+    assert release(Deposit.objects.get(payment=payment, evidence__gt=""))[-1] == "done"
+    crediting.assess_due()
+    assert {kind for kind, _ in discrepancies(payment)} == {"late", "underpaid"}
+    assert_all_is_well()
+
+
+def test_alarms_ask_once_whatever_number_of_rows_a_list_names(tmp_path: Path) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    put_in_force(tmp_path, sender)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            list(review.alarming("sandbox", ETHEREUM))
+        return len(asked)
+
+    pay_from(make_payment(), sender)
+    one = queries()
+    for _ in range(2):
+        pay_from(make_payment(), sender)
+    release(Deposit.objects.first())
+    assert queries() == one
+    assert len(list(review.alarming("sandbox", ETHEREUM))) == 2

@@ -39,6 +39,16 @@ def test_hash_date_and_counts_are_kept(file: Path) -> None:
     assert set(kept.addresses.values_list("address", flat=True)) == {ETHEREUM, STELLAR}
 
 
+def test_a_large_file_reports_its_progress(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("payments.screening.management.commands.sanctions.LARGE_BYTES", 1_000_000)
+    file.write_text("address\n" + f"{ETHEREUM}\n" * 60_000)
+    shown = StringIO()
+    call_command("sanctions", "import", str(file), source="own", stdout=StringIO(), stderr=shown)
+    assert [line.split(" % ")[0] for line in shown.getvalue().splitlines()] == [
+        str(each) for each in range(10, 101, 10)
+    ]
+
+
 def test_a_list_takes_the_place_of_its_source_alone(file: Path) -> None:
     sanctions_import(file, SDN)
     sanctions_import(file, EU)

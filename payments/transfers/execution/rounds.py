@@ -29,7 +29,7 @@ from payments.chains.errors import (
 )
 from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionStatus
-from payments.screening.matching import with_lists
+from payments.screening.matching import note_evidence, with_lists
 from payments.transfers import services
 from payments.transfers.execution.arrivals import NothingArrived, arrived_by
 from payments.transfers.execution.nonces import Sequences, free_channels
@@ -46,7 +46,7 @@ from payments.transfers.payouts import (
     policy_of,
     postpone_payouts,
 )
-from payments.transfers.spending import Allowance, Lockable, Purse, note_evidence, why_not_again
+from payments.transfers.spending import Allowance, Lockable, Purse, why_not_again
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
 
 logger = structlog.get_logger(__name__)

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from io import BufferedReader, FileIO
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.errors import DomainError
 from payments.screening.lists import import_list, in_force
+
+LARGE_BYTES = 10_000_000
+
+
+class _Reported(FileIO):
+    """A file that reports each tenth of its import, where it is large: it is read once for its hash, once for its
+    entries."""
+
+    def __init__(self, path: str, report: Callable[[str], object]) -> None:
+        super().__init__(path)
+        self._report, self._count, self._tenths = report, 0, 0
+        self._size = self.seek(0, 2)
+        self.seek(0)
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        self._count += count or 0
+        if self._size >= LARGE_BYTES and (tenths := min(10, 5 * self._count // self._size)) > self._tenths:
+            self._report(f"{tenths}0 % of {self._size // 1_000_000:,} MB")
+            self._tenths = tenths
+        return count
 
 
 class Command(BaseCommand):
@@ -37,7 +60,7 @@ class Command(BaseCommand):
         if path is None:
             raise CommandError("Name the file: manage.py sanctions import FILE.")
         try:
-            with open(path, "rb") as file:
+            with BufferedReader(_Reported(path, self.stderr.write)) as file:
                 imported = import_list(file, name=path, source=source)
         except (OSError, DomainError) as error:
             raise CommandError(getattr(error, "message", str(error))) from error
