@@ -33,7 +33,7 @@ class PaymentsConfig(AppConfig):
         from payments.chains import registry
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release
-        from payments.stories import alarms
+        from payments.stories import alarms, networks, sweeps
         from payments.stories import merchants as of_merchants
         from payments.stories import payments as stories
         from payments.stories.names import names_of_records
@@ -49,6 +49,8 @@ class PaymentsConfig(AppConfig):
         add_to_story("transfers.Payout", stories.of_payout)
         add_to_story("merchants.Merchant", of_merchants.of_merchant)
         add_to_story("transfers.Wallet", stories.of_wallet)
+        add_to_story("payments.Sweep", sweeps.of_sweep)
+        add_to_story("operations.NetworkSnapshot", networks.of_network)
         owners.names_of_records.register(names_of_records)
         propose_release.register(review.propose_release)
         decimals_of.register(registry.decimals)

@@ -31,6 +31,7 @@ class SettlementsConfig(AppConfig):
         from settlements.services import follow_payout
         from webhooks.events import notices
 
+        add_to_story("payments.Payment", stories.of_payment)
         add_to_story("settlements.Settlement", stories.of_settlement)
         found = (ids.MERCHANT.prefix,), possible_merchants, settle_found
         register_owners("settlements", Owners(Settlement.objects.to_follow, follow_payout, *found))

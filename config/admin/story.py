@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.admin.values import Shown
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Model
+
+from config.admin.values import Shown, instant
+
+MOST_DONE = 50
+"""Entries of what operators did on a page; its history has the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,5 +40,20 @@ def add_to_story(label: str, sections: Callable[[Any], Iterable[Section]]) -> No
 
 def story_of(row: Any) -> list[Section]:
     """The sections of a record's page that have something to show."""
-    found = (section for sections in _SECTIONS.get(row._meta.label, ()) for section in sections(row))
-    return [section for section in found if section.rows or section.empty]
+    told = _SECTIONS.get(row._meta.label)
+    if told is None:
+        return []
+    found = [section for sections in told for section in sections(row)]
+    return [section for section in (*found, _done_by_operators(row)) if section.rows or section.empty]
+
+
+def _done_by_operators(row: Model) -> Section:
+    kept = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(row), object_id=str(row.pk))
+    return Section(
+        title="What operators did",
+        headings=("When", "Who", "What"),
+        rows=[
+            (instant(each.action_time), str(each.user), each.get_change_message())
+            for each in kept.select_related("user").order_by("-pk")[:MOST_DONE]
+        ],
+    )

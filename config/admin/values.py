@@ -18,6 +18,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
+from config.coins import USD_SCALE
 from config.hooks import Hook
 from config.money import Asset
 from config.pages import wording
@@ -202,6 +203,11 @@ def money(units: int, place: Place, code: str = "", decimals: int | None = None)
     if decimals is None and profile:
         decimals = profile.decimals.get(code)
     return wording.whole(units) if decimals is None else wording.coins(units, decimals, code)
+
+
+def dollars(usd: int) -> str:
+    """`1,212.50 USD` of 10^-18 dollars."""
+    return wording.fiat(usd // 10 ** (USD_SCALE - 2), "USD")
 
 
 def place_of(row: Any) -> Place:

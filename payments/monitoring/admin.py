@@ -21,15 +21,10 @@ from config.admin.columns import RecordPage
 from merchants.ledger.models import Stop
 from merchants.wording import from_now
 from payments.chains import registry
-from payments.chains.settings_parser import single_provider_name
-from payments.monitoring.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
+from payments.monitoring.figures import CoinFigures, NetworkFigures, coins_text, figures_once, snapshots_in_use
 from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
 from payments.monitoring.services import acknowledge_alarm, know_role_change, let_providers_back
-from payments.treasury.models import SweepRequest
-from payments.treasury.sweep_failures import describe
 from payments.treasury.sweeping import request_sweep
-
-REQUESTS_SHOWN = 5
 
 _NONE = format_html("{}", "none")
 
@@ -89,35 +84,26 @@ class NetworkAdmin(ReadOnly, RecordPage[NetworkSnapshot]):
     network."""
 
     list_display = ("network", "environment", "alarms", "blocks", "gas_tank", "waiting", "last_sweep")
-    fields = (
-        "network",
-        "environment",
-        "alarms",
-        "blocks",
-        "provider_list",
-        "role_list",
-        "wallet",
-        "gas_tank",
-        "gas_use",
-        "coin_list",
-        "stray",
-        "last_sweep",
-        "passed_over",
-        "requested",
-        "measured",
+    native_amounts = (
+        "native_balance",
+        "native_reserve",
+        "payout_cost",
+        "sweep_cost",
+        "first_time_cost",
+        "again_cost",
+        "set_aside_cost",
     )
-    readonly_fields = fields
     actions = ("sweep_now", "let_back")
 
     # Its state
 
     @admin.display(description="Alarms")
     def alarms(self, snapshot: NetworkSnapshot) -> SafeString:
-        return _lines(alarm.get_kind_display() for alarm in _figures(snapshot).alarms) or _NONE
+        return _lines(alarm.get_kind_display() for alarm in figures_once(snapshot).alarms) or _NONE
 
     @admin.display(description="Blocks")
     def blocks(self, snapshot: NetworkSnapshot) -> SafeString:
-        figures = _figures(snapshot)
+        figures = figures_once(snapshot)
         cursor = figures.cursor
         if cursor is None or cursor.polled_at is None:
             return format_html("{}", "never read")
@@ -131,32 +117,11 @@ class NetworkAdmin(ReadOnly, RecordPage[NetworkSnapshot]):
             )
         )
 
-    @admin.display(description="Providers")
-    def provider_list(self, snapshot: NetworkSnapshot) -> SafeString:
-        figures = _figures(snapshot)
-        lines = [f"{name}: {'; '.join(problems) or 'well'}" for name, problems in figures.providers.items()]
-        alone = [f"Decides about money alone: {single_provider_name(snapshot.network)}."] * figures.decided_by_one
-        return _lines([*lines, *alone]) or _NONE
-
-    @admin.display(description="Roles of the factory")
-    def role_list(self, snapshot: NetworkSnapshot) -> SafeString:
-        lines = (
-            f"{role['name']} {role['holder']}"
-            + ("" if role["holder"] == role["expected"] else f"; by the settings {role['expected'] or 'nobody'}")
-            for role in snapshot.roles
-        )
-        return _lines(lines) or _NONE
-
-    @admin.display(description="Measured")
-    def measured(self, snapshot: NetworkSnapshot) -> str:
-        when = _ago(snapshot.measured_at) if snapshot.measured_at else "never"
-        return f"{when}; since then: {snapshot.last_error}" if snapshot.last_error else when
-
     # What it holds
 
     @admin.display(description="Gas tank")
     def gas_tank(self, snapshot: NetworkSnapshot) -> SafeString:
-        tank = _figures(snapshot).tank
+        tank = figures_once(snapshot).tank
         if tank is None:
             return format_html("{}", "not measured")
         return format_html(
@@ -166,80 +131,29 @@ class NetworkAdmin(ReadOnly, RecordPage[NetworkSnapshot]):
             coins_text(tank.wanted, tank.native),
         )
 
-    @admin.display(description="Enough for")
-    def gas_use(self, snapshot: NetworkSnapshot) -> str:
-        tank = _figures(snapshot).tank
-        return tank.use if tank else ""
-
     @admin.display(description="To be swept")
     def waiting(self, snapshot: NetworkSnapshot) -> SafeString:
-        figures = _figures(snapshot)
+        figures = figures_once(snapshot)
         worth = [coin.sweepable_text for coin in figures.coins if coin.worth]
         dust = [f"dust: {coin.dust_text}" for coin in figures.coins if coin.dust]
         dust += [f"passed over: {coin.passed_over_text}" for coin in figures.coins if coin.passed_over]
         stray = [f"sent by mistake: {coins_text(figures.stray, figures.native)}"] * bool(figures.stray)
         return _lines([*worth, *dust, *stray])
 
-    @admin.display(description="Coins")
-    def coin_list(self, snapshot: NetworkSnapshot) -> SafeString:
-        figures = _figures(snapshot)
-        if not figures.coins:
-            return format_html("{}", "Deposits arrive at the hot wallet itself.")
-        rows = format_html_join(
-            "",
-            "<tr><td>{}</td><td>{}</td>"
-            '<td><meter min="0" max="100" value="{}"></meter> {}</td><td>{}</td><td>{}</td><td>{}</td></tr>',
-            (
-                (
-                    coin.asset.code,
-                    coin.sweepable_text,
-                    coin.percent,
-                    coin.outlook,
-                    coins_text(coin.sweep_cost, figures.native),
-                    coin.dust_text,
-                    coin.passed_over_text,
-                )
-                for coin in figures.coins
-            ),
-        )
-        headings = ("Coin", "To be swept", "Threshold", "A sweep costs about", "Dust", "Passed over")
-        heads = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
-        return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", heads, rows)
-
-    @admin.display(description="Sent by mistake")
-    def stray(self, snapshot: NetworkSnapshot) -> str:
-        figures = _figures(snapshot)
-        lines = f"{coins_text(figures.stray, figures.native)} at deposit addresses: see Native coins"
-        return lines if figures.stray else "none"
-
     @admin.display(description="Last sweep")
     def last_sweep(self, snapshot: NetworkSnapshot) -> str:
-        sweep = _figures(snapshot).last_sweep
-        return f"{sweep.asset}, {sweep.transfer.status}, {_ago(sweep.transfer.created_at)}" if sweep else "none"
-
-    @admin.display(description="Skipped by sweeps")
-    def passed_over(self, snapshot: NetworkSnapshot) -> SafeString:
-        lines = [line for coin in _figures(snapshot).coins for line in coin.passed_over]
-        texts = (f"{describe(line)}. Tried {line.tries} times, again {_ago(line.try_again_at)}" for line in lines)
-        return _lines(texts) or _NONE
-
-    @admin.display(description="Sweeps asked for")
-    def requested(self, snapshot: NetworkSnapshot) -> SafeString:
-        place = {"environment": snapshot.environment, "network": snapshot.network}
-        latest = SweepRequest.objects.filter(**place).order_by("-pk")[:REQUESTS_SHOWN]
+        sweep = figures_once(snapshot).last_sweep
         return (
-            _lines(
-                f"{each.asset}, by {each.requested_by}, {_ago(each.requested_at)}: {each.outcome or 'not begun yet.'}"
-                for each in latest
-            )
-            or _NONE
+            f"{sweep.asset}, {sweep.transfer.get_status_display()}, {_ago(sweep.transfer.created_at)}"
+            if sweep
+            else "none"
         )
 
     # Actions
 
     @admin.action(description="Sweep now: do not wait for the threshold", permissions=["sweep"])
     def sweep_now(self, request: HttpRequest, chosen: QuerySet[NetworkSnapshot]) -> TemplateResponse | None:
-        coins = [(_figures(snapshot), coin) for snapshot in chosen for coin in _figures(snapshot).coins]
+        coins = [(figures_once(snapshot), coin) for snapshot in chosen for coin in figures_once(snapshot).coins]
         found = [(figures, coin) for figures, coin in coins if coin.worth or coin.passed_over]
         if not found:
             self.message_user(request, "Nothing that is worth it waits there.", messages.WARNING)
@@ -311,15 +225,6 @@ class RoleChangeAdmin(ReadOnly, LongList, RecordPage[RoleChange]):
 
     def has_know_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("operations.change_rolechange")
-
-
-def _figures(snapshot: NetworkSnapshot) -> NetworkFigures:
-    """The figures of a network, read once for all columns of its line."""
-    known = vars(snapshot)
-    if "_figures" not in known:
-        known["_figures"] = figures_of(snapshot)
-    figures: NetworkFigures = known["_figures"]
-    return figures
 
 
 def _coin_text(figures: NetworkFigures, coin: CoinFigures) -> str:

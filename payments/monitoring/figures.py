@@ -185,6 +185,15 @@ def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
     )
 
 
+def figures_once(snapshot: NetworkSnapshot) -> NetworkFigures:
+    """The same, read once for all that a page shows of this row."""
+    known = vars(snapshot)
+    if "_figures" not in known:
+        known["_figures"] = figures_of(snapshot)
+    figures: NetworkFigures = known["_figures"]
+    return figures
+
+
 def tank_of(snapshot: NetworkSnapshot) -> GasTank | None:
     """The gas balance alone, by fewer queries; None when it was never measured."""
     if snapshot.measured_at is None:

@@ -14,6 +14,7 @@ from config.admin.values import (
     EMPTY,
     Shown,
     copied,
+    dollars,
     instant,
     lines,
     money,
@@ -24,9 +25,10 @@ from config.admin.values import (
     profile_at,
     related,
 )
+from config.coins import COINS, usd_worth
 from config.pages import wording
 from merchants.audit.models import LoggedAction
-from merchants.ledger.models import Account, Entry
+from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.owners import name_owners
 from payments.dashboard.timeline import Line
 from payments.models import Deposit
@@ -48,9 +50,20 @@ def transaction(environment: str, network: str, text: str) -> Shown:
     return on_explorer(text, profile.explorer if profile else "", is_page=False) if text else EMPTY
 
 
-def deposits(found: Sequence[Deposit]) -> Section:
+def worth(code: str, units: int, decimals: int) -> str:
+    """What base units of a coin are worth in dollars; empty for a native coin."""
+    return dollars(usd_worth(code, units, decimals)) if code in COINS else ""
+
+
+def address(environment: str, network: str, text: str) -> Shown:
+    """An address in short, with a link to the block explorer."""
+    profile = profile_at(environment, network)
+    return on_explorer(text, profile.explorer_of_accounts if profile else "", is_page=False) if text else EMPTY
+
+
+def deposits(found: Sequence[Deposit], title: str = "Transfers in", empty: str = "Nothing has arrived.") -> Section:
     return Section(
-        title="Transfers in",
+        title=title,
         headings=("Seen", "Amount", "Network", "State", "From", "Transaction"),
         rows=[
             (
@@ -63,7 +76,7 @@ def deposits(found: Sequence[Deposit]) -> Section:
             )
             for each in found
         ],
-        empty="Nothing has arrived.",
+        empty=empty,
     )
 
 
@@ -94,7 +107,18 @@ def transfers_of(payout: Payout | None) -> Iterator[Section]:
 def postings_of(environment: str, owners: Collection[UUID]) -> Section:
     """The postings that moved the money of a payment or payout, oldest first, with what was then left of it."""
     own = list(Account.objects.filter(environment=environment, owner__in=[str(key) for key in owners]))
-    keys = list(Entry.objects.filter(account__in=own).order_by("-posting").values_list("posting", flat=True)[:MOST])
+    keys = Entry.objects.filter(account__in=own).order_by("-posting").values_list("posting", flat=True)[:MOST]
+    return _ledger(list(keys), own)
+
+
+def postings_named(environment: str, references: Collection[str]) -> Section:
+    """The postings with these references, oldest first."""
+    found = Posting.objects.filter(environment=environment, reference__in=references).order_by("-pk")
+    return _ledger(list(found.values_list("pk", flat=True)[:MOST]), ())
+
+
+def _ledger(keys: Collection[UUID], own: Collection[Account]) -> Section:
+    """These postings line by line; the balances of `own` after each of them."""
     entries = Entry.objects.filter(posting__in=keys).select_related("account", "posting").order_by("posting", "id")
     found = list(entries)
     names = name_owners({entry.account_id: entry.account for entry in found}.values())
@@ -109,15 +133,18 @@ def postings_of(environment: str, owners: Collection[UUID]) -> Section:
         for entry in parts:
             if entry.account_id in mine:
                 left[entry.account_id] += entry.amount
-        rows.append(
-            (
-                instant(parts[0].posting.created_at),
-                linked(parts[0].posting, str(parts[0].posting)),
-                lines(f"{_change(entry)} {_named(entry.account, names[entry.account_id].name)}" for entry in parts),
-                lines(f"{_of(entry.account, left[entry.account_id])}" for entry in parts if entry.account_id in mine),
+        row: list[Shown] = [
+            instant(parts[0].posting.created_at),
+            linked(parts[0].posting, str(parts[0].posting)),
+            lines(f"{_change(entry)} {_named(entry.account, names[entry.account_id].name)}" for entry in parts),
+        ]
+        if own:
+            row.append(
+                lines(f"{_of(entry.account, left[entry.account_id])}" for entry in parts if entry.account_id in mine)
             )
-        )
-    return Section(title="Ledger", headings=("When", "What", "Accounts", "Left for it"), rows=rows)
+        rows.append(row)
+    headings = ["When", "What", "Accounts", *["Left for it"] * bool(own)]
+    return Section(title="Ledger", headings=headings, rows=rows)
 
 
 def _of(account: Account, signed: int) -> str:

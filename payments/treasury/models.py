@@ -12,7 +12,9 @@ from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
 from config.money import format_crypto
+from config.pages import wording
 from merchants.ledger.models import Posting
+from payments.chains import registry
 from payments.models import Payment
 from payments.states import UnsweptReason
 from payments.transfers.models import Transfer
@@ -116,7 +118,17 @@ class Sweep(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"sweep of {self.expected} {self.asset}"
+        return f"sweep of {self.coins(self.expected)}"
+
+    def coins(self, units: int) -> str:
+        """`1,212.50 USDC` of base units of its coin."""
+        return wording.coins(units, self.decimals, self.asset)
+
+    @property
+    def decimals(self) -> int:
+        """Of its coin, which may be the network's native coin."""
+        profile = registry.known_profile(self.transfer.environment, self.transfer.network)
+        return profile.native.decimals if self.asset == profile.native.code else profile.decimals[self.asset]
 
 
 class SweptAddress(models.Model):

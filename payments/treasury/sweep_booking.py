@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from config.errors import DomainError
 from config.money import Asset
-from config.pages.wording import coins_held
 from config.periodic.containment import contained
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.chains import registry
@@ -236,8 +235,7 @@ def _outcome(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
         return "The sweep never came into a block: everything is where it was, and is swept again."
     taken = [line for line in lines if line.left]
     passed = [line for line in lines if line.try_again_at is not None]
-    asset = _place(sweep)[1]
-    took = f"Took {coins_held(sweep.moved or 0, asset.decimals)} {asset.code} from {_addresses(len(taken))}."
+    took = f"Took {sweep.coins(sweep.moved or 0)} from {_addresses(len(taken))}."
     return f"{took} Left: {_left(passed)}." if passed else took
 
 

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from config.money import Asset
-from config.pages.wording import coins_held
+from config.pages.wording import coins
 from merchants.ledger import stops
 from payments.chains import registry
 from payments.chains.errors import ChainError
@@ -131,7 +131,7 @@ def describe(line: SweptAddress) -> str:
     transfer = line.sweep.transfer
     asset = registry.asset(transfer.environment, transfer.network, line.sweep.asset)
     said = f" (it says: {line.said})" if line.said else ""
-    held = f"{coins_held(line.amount, asset.decimals)} {asset.code}"
+    held = coins(line.amount, asset.decimals, asset.code)
     address = f"{line.payment.address_on(transfer.network)} of payment {line.payment.public_id}"
     return f"{held} at {address}: {UnsweptReason(line.reason).label}{said}"
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from config.celery import wake
 from config.money import Asset
-from config.pages.wording import coins_held
+from config.pages.wording import coins
 from config.periodic.containment import contained
 from merchants.ledger.models import Stop
 from payments.chains import registry
@@ -88,7 +88,7 @@ def _close_requests(
     """Write into the requests for a sweep what it takes and what it leaves; booking it writes that again."""
     left = sweep_failures.passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)
     stays = sweep_failures.describe_all(left)
-    swept = f"{coins_held(_sum(chosen), asset.decimals)} {asset.code}" if chosen else ""
+    swept = coins(_sum(chosen), asset.decimals, asset.code)
     does = f"A sweep of {swept} from {len(chosen)} of the addresses is on its way." if transfer else "Nothing is swept."
     nothing = "" if transfer or stays else " Nothing that is worth it waits there."
     requests.update(

@@ -1,4 +1,4 @@
-"""The story of a settlement, for operators."""
+"""The story of a settlement, and the settlements of a payment, for operators."""
 
 from __future__ import annotations
 
@@ -7,10 +7,32 @@ from collections.abc import Iterator
 from config.admin.story import Section
 from config.admin.values import instant, record_id
 from config.pages import wording
-from payments.models import BalanceChange
+from payments.models import BalanceChange, Payment
 from payments.stories import sections
 from payments.stories.sections import MOST
 from settlements.models import Settlement
+
+
+def of_payment(payment: Payment) -> Iterator[Section]:
+    """Which settlements paid the merchant what a payment brought, and what of it waits for one."""
+    changes = list(BalanceChange.objects.filter(payment=payment).order_by("-id")[:MOST])
+    found = Settlement.objects.in_bulk([each.settlement for each in changes if each.settlement])
+    yield Section(
+        title="Settlements",
+        headings=("When", "What", "Amount", "Paid by", "State"),
+        rows=[
+            (
+                instant(each.created_at),
+                each.get_kind_display(),
+                wording.coins(each.amount, each.decimals, each.asset),
+                record_id(settlement.public_id, is_page=False) if settlement else "the next settlement",
+                settlement.get_status_display() if settlement else "waits",
+            )
+            for each in changes
+            for settlement in [found.get(each.settlement) if each.settlement else None]
+        ],
+        empty="None of it is the merchant’s to be settled yet.",
+    )
 
 
 def of_settlement(settlement: Settlement) -> Iterator[Section]:

@@ -181,8 +181,8 @@ class TestNetworks:
         NetworkSnapshot.objects.update(providers=["one.example", "two.example"])
         there_is(FAILING, environment=SANDBOX, network=ETHEREUM)
         shown = page(operator(), "operations_networksnapshot_change", the_network().pk)
-        assert "one.example: Provider fails: cannot be reached" in shown
-        assert "two.example: well" in shown
+        assert shown.index("one.example") < shown.index("Provider fails: cannot be reached")
+        assert shown.index("two.example") < shown.index("well")
         assert "40.00 USDC short of the threshold" in shown
         assert "0.00008 ETH" in shown
         assert "0.10 USDC at 1 address" in shown

@@ -81,21 +81,30 @@ def _line(
         spendable = max(0, int(snapshot.native_balance) - int(snapshot.native_reserve))
         usual = costs.of_sweep(first_time=USUAL_ADDRESSES)
         tank = GasTank(profile.native, snapshot.wallet, spendable, 0, usual, costs.payout)
-    coins = []
-    for asset in profile.assets.values():
-        found = amounts.get((*place, asset.code), {})
-        hot, cold, waiting = (found.get(each, 0) for each in (AccountKind.CHAIN_HOT, AccountKind.CHAIN_COLD, _PAYOUTS))
-        if found:
-            told = (coins_text(units, asset) if units else "" for units in (hot, cold, waiting, max(0, waiting - hot)))
-            coins.append(CoinLine(*told))
     return NetworkLine(
         snapshot=snapshot,
         figures=NetworkFigures(snapshot, profile.native, cursor, own, (), tank, None, 0, False),
         stops=[stop for stop in stops if stop.environment == place[0] and stop.network in ("", place[1])],
         tank=tank,
         is_gas_low=any(alarm.kind == AlarmKind.GAS_TANK_LOW for alarm in own),
-        coins=coins,
+        coins=_coin_lines(place, amounts),
     )
+
+
+def coin_lines(environment: str, network: str) -> list[CoinLine]:
+    """The coins of a network's wallets that there are any of, or that are to be paid out."""
+    return _coin_lines((environment, network), _amounts())
+
+
+def _coin_lines(place: tuple[str, str], amounts: Mapping[tuple[str, str, str], Mapping[str, int]]) -> list[CoinLine]:
+    lines = []
+    for asset in registry.profile(*place).assets.values():
+        found = amounts.get((*place, asset.code), {})
+        hot, cold, waiting = (found.get(each, 0) for each in (AccountKind.CHAIN_HOT, AccountKind.CHAIN_COLD, _PAYOUTS))
+        if found:
+            told = (coins_text(units, asset) if units else "" for units in (hot, cold, waiting, max(0, waiting - hot)))
+            lines.append(CoinLine(*told))
+    return lines
 
 
 def _amounts() -> dict[tuple[str, str, str], dict[str, int]]:

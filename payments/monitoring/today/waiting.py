@@ -16,10 +16,10 @@ from django.db.models.functions import Cast, Now
 from django.urls import reverse
 
 from config import ids
-from config.coins import COINS, USD_SCALE, usd_worth
+from config.admin.values import dollars
+from config.coins import COINS, usd_worth
 from config.environments import Environment
 from config.hooks import Hook
-from config.pages import wording
 from merchants.models import Merchant
 from merchants.people.models import SignUp
 from payments.deposits.models import PayerReturn
@@ -196,7 +196,7 @@ def _waiting(kind: Kind, environment: str, rows: Sequence[Sequence[Any]]) -> Wai
         environment=environment,
         number=sum(row[0] for row in rows),
         oldest=min(map(_instant, (row[1] for row in rows))),
-        worth=wording.fiat(worth // 10 ** (USD_SCALE - 2), "USD") if kind.coin else "",
+        worth=dollars(worth) if kind.coin else "",
         url=f"{reverse(f'admin:{app}_{name}_changelist')}?{urlencode(shown)}",
     )
 
