@@ -33,7 +33,7 @@ class PaymentsConfig(AppConfig):
         from payments.chains import registry
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release
-        from payments.stories import alarms, networks, sweeps
+        from payments.stories import alarms, networks, postings, sweeps
         from payments.stories import merchants as of_merchants
         from payments.stories import payments as stories
         from payments.stories.names import names_of_records
@@ -51,6 +51,7 @@ class PaymentsConfig(AppConfig):
         add_to_story("transfers.Wallet", stories.of_wallet)
         add_to_story("payments.Sweep", sweeps.of_sweep)
         add_to_story("operations.NetworkSnapshot", networks.of_network)
+        add_to_story("ledger.Posting", postings.of_posting)
         owners.names_of_records.register(names_of_records)
         propose_release.register(review.propose_release)
         decimals_of.register(registry.decimals)

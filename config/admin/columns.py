@@ -370,7 +370,7 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
             rest = [(name, words) for name, (_, _, words) in actions if name != "delete_selected"]
             columns = [each for each in self.get_list_display(request) if isinstance(each, Column)]
             facts = [(each.short_description, each(row)) for each in columns]
-            context |= {"story": story_of(row), "facts": facts, "possible": rest}
+            context |= {"story": context.get("story") or story_of(row), "facts": facts, "possible": rest}
         return super().render_change_form(request, context, *args, **options)
 
 

@@ -117,6 +117,13 @@ def url_of(public_id: str) -> str:
     return page_of(cast("type[Model]", model), key) if key else ""
 
 
+def record_of(public_id: str) -> Model | None:
+    """The record with a public id, of a kind that has a page."""
+    model = _models_by_prefix().get(public_id.partition("_")[0])
+    key = model.public_ids.decode(public_id) if model else None
+    return cast("Model | None", model._default_manager.filter(pk=key).first()) if model and key else None
+
+
 def page_of(model: type[Model], key: Any) -> str:
     try:
         return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])

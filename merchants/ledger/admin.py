@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, cast
+from uuid import UUID
 
 from django import forms
-from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
+from django.core.validators import MaxValueValidator
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.forms import BaseInlineFormSet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import ReadOnly, confirms
-from config.admin.columns import Readable, RecordPage, Table
-from config.admin.values import instant, money, network_name, page_of, place_of, table
+from config.admin.columns import Readable, RecordPage
+from config.admin.story import Section
+from config.admin.values import Shown, instant, money, page_of, place_of, table
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops
-from merchants.ledger.models import Account, Entry, ExplainedFinding, Posting, ReconcileRun, Stop, StopKind
-from merchants.ledger.owners import OwnerName, name_owners
+from merchants.ledger.balances import StatementLine, balance_at, statement
+from merchants.ledger.models import Account, ExplainedFinding, Posting, ReconcileRun, Stop, StopKind
+from merchants.ledger.owners import linked_owner, name_owners
 from merchants.models import User
 
+ENTRIES_SHOWN = 50
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
 
 
@@ -53,10 +56,8 @@ class LedgerAdmin(ReadOnly, RecordPage[Any]):
 class ShowsOwners(Readable):
     """Names of the owners of accounts, which the rows of a page are given together."""
 
-    def owner_of(self, account: Account) -> SafeString | str:
-        owner: OwnerName = vars(account).get("owner_name") or name_owners([account])[account.pk]
-        url = page_of(apps.get_model(owner.label), owner.key) if owner.label else ""
-        return format_html('<a href="{}">{}</a>', url, owner.name) if url else owner.name
+    def owner_of(self, account: Account) -> Shown:
+        return linked_owner(vars(account).get("owner_name") or name_owners([account])[account.pk])
 
 
 def with_owners(accounts: Iterable[Account]) -> None:
@@ -70,43 +71,6 @@ def in_coins(account: Account, signed: int) -> str:
     return money(signed, place_of(account), account.asset)
 
 
-class EntryFormSet(BaseInlineFormSet[Entry, Posting, Any]):
-    def get_queryset(self) -> QuerySet[Entry]:
-        rows = super().get_queryset()
-        with_owners(entry.account for entry in rows)
-        return rows
-
-
-class EntryInline(ReadOnly, ShowsOwners, Table[Entry, Posting]):
-    model = Entry
-    formset = EntryFormSet
-    fields = ("money_of", "whose", "debit", "credit", "height")
-    readonly_fields = fields
-    extra = 0
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
-        return super().get_queryset(request).select_related("account").order_by("id")
-
-    @admin.display(description="Account")
-    def money_of(self, entry: Entry) -> SafeString:
-        account = entry.account
-        where = network_name(account.environment, account.network)
-        url = page_of(Account, account.pk)
-        return format_html('<a href="{}">{}</a>, {}', url, account.get_kind_display(), where)
-
-    @admin.display(description="Whose")
-    def whose(self, entry: Entry) -> SafeString | str:
-        return self.owner_of(entry.account)
-
-    @admin.display(description="Debit")
-    def debit(self, entry: Entry) -> str:
-        return in_coins(entry.account, entry.amount) if entry.amount > 0 else ""
-
-    @admin.display(description="Credit")
-    def credit(self, entry: Entry) -> str:
-        return in_coins(entry.account, -entry.amount) if entry.amount < 0 else ""
-
-
 class AccountList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -118,9 +82,10 @@ class AccountList(ChangeList):
 class AccountAdmin(ShowsOwners, LedgerAdmin):
     list_display = ("kind", "whose", "holds", "network", "environment")
     list_filter = ("environment", "network", "asset", "kind")
+    change_form_template = "admin/account.html"
     search_fields = ("owner",)
     search_help_text = "The id of a merchant or payment."
-    fields = ("kind", "whose", "holds", "network", "environment", "latest_entries")
+    fields = ("kind", "whose", "holds", "network", "environment")
     readonly_fields = fields
     ordering = ("-id",)
 
@@ -128,33 +93,95 @@ class AccountAdmin(ShowsOwners, LedgerAdmin):
         return AccountList
 
     @admin.display(description="Whose")
-    def whose(self, account: Account) -> SafeString | str:
+    def whose(self, account: Account) -> Shown:
         return self.owner_of(account)
 
     @admin.display(description="Holds")
     def holds(self, account: Account) -> str:
         return in_coins(account, account.natural_balance)
 
-    @admin.display(description="Latest entries")
-    def latest_entries(self, account: Account) -> SafeString:
-        balance, rows = account.natural_balance, []
-        for entry in account.entries.select_related("posting").order_by("-posting")[:50]:
-            change = account.rules.natural(entry.amount)
-            words = in_coins(account, change)
-            rows.append(
-                (
-                    instant(entry.posting.created_at),
-                    page_of(Posting, entry.posting_id),
-                    str(entry.posting),
-                    words if change < 0 else f"+{words}",
-                    in_coins(account, balance),
-                )
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
+        if (account := context.get("original")) is not None:
+            context |= _statement_of(account, request.GET)
+        return super().render_change_form(request, context, *args, **options)
+
+
+class StatementForm(forms.Form):
+    """An instant at which the balance is asked for, and days of which the entries are."""
+
+    at = forms.DateTimeField(
+        label="Balance at (UTC)",
+        required=False,
+        help_text="With every posting made until then. Empty: now.",
+        widget=forms.DateTimeInput(format="%Y-%m-%dT%H:%M:%S", attrs={"type": "datetime-local", "step": "1"}),
+    )
+    first = forms.DateField(
+        label="Entries from (UTC)", required=False, widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+    )
+    last = forms.DateField(
+        label="To (UTC)",
+        required=False,
+        help_text="The last day, included.",
+        validators=[MaxValueValidator(date(2999, 12, 31), "This day is too far ahead: choose an earlier one.")],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        entered = super().clean() or self.cleaned_data
+        first, last = entered.get("first"), entered.get("last")
+        if first and last and last < first:
+            raise forms.ValidationError({"last": "The last day is before the first one: choose a later day."})
+        return entered
+
+
+def _statement_of(account: Account, asked: QueryDict) -> dict[str, Any]:
+    """What the page of an account shows of its entries: the form, the balance asked for, and a page of entries."""
+    form = StatementForm(asked)
+    if not form.is_valid():
+        return {"statement_form": form}
+    first, last, at = (form.cleaned_data[name] for name in ("first", "last", "at"))
+    try:
+        before = UUID(asked.get("before", ""))
+    except ValueError:
+        before = None
+    found = statement(
+        account,
+        start=first and datetime.combine(first, time.min, tzinfo=UTC),
+        end=last and datetime.combine(last + timedelta(days=1), time.min, tzinfo=UTC),
+        before=before,
+        number=ENTRIES_SHOWN + 1,
+    )
+    shown = found[:ENTRIES_SHOWN]
+    query = asked.copy()
+    query.pop("before", None)
+    newest = query.urlencode()
+    if len(found) > len(shown):
+        query["before"] = str(shown[-1].entry.posting_id)
+    return {
+        "statement_form": form,
+        "asked_at": at,
+        "held_then": in_coins(account, balance_at(account, at)) if at else "",
+        "newest": newest if before else None,
+        "older": query.urlencode() if len(found) > len(shown) else "",
+        "story": [
+            Section(
+                title="Entries",
+                headings=("When", "What", "Change", "Balance after it"),
+                rows=[_row(account, line) for line in shown],
+                empty="No entry is older." if before else "No entry is of this time.",
             )
-            balance -= change
-        return table(
-            ("When", "What", "Change", "Balance after it"),
-            format_html_join("", '<tr><td>{}</td><td><a href="{}">{}</a></td><td>{}</td><td>{}</td></tr>', rows),
-        )
+        ],
+    }
+
+
+def _row(account: Account, line: StatementLine) -> tuple[Shown, ...]:
+    posting, change = line.entry.posting, in_coins(account, line.change)
+    return (
+        instant(posting.created_at),
+        format_html('<a href="{}">{}</a>', page_of(Posting, posting.pk), str(posting)),
+        change if line.change < 0 else f"+{change}",
+        in_coins(account, line.balance),
+    )
 
 
 @admin.register(Posting)
@@ -165,7 +192,6 @@ class PostingAdmin(LedgerAdmin):
     search_help_text = "The start of a reference: a transaction hash with its network, or the id of a payment."
     fields = ("kind", "reference", "environment", "memo", "created")
     readonly_fields = fields
-    inlines = (EntryInline,)
     ordering = ("-id",)
 
     @admin.display(description="Created", ordering="id")

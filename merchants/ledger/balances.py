@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db.models import QuerySet
 
+from config import ids
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.day_sums import sums_before
-from merchants.ledger.models import Account
+from merchants.ledger.day_sums import sums_before, sums_below
+from merchants.ledger.models import Account, Entry
 from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant
 
@@ -31,6 +33,48 @@ def balance(account: AccountRef, *, environment: str) -> int:
     """Present balance of the account; zero when it has never been used. Before deciding by it, lock the account."""
     signed = _accounts(account, environment).values_list("balance", flat=True).first()
     return account.rules.natural(int(signed or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLine:
+    """An entry of an account, and the account's natural balance after it."""
+
+    entry: Entry
+    change: int
+    balance: int
+
+
+def balance_at(account: Account, at: datetime) -> int:
+    """Balance of an account by every posting made until an instant, those of its millisecond included."""
+    [signed] = sums_before([account.pk], at + timedelta(milliseconds=1))
+    return account.rules.natural(signed.get(account.pk, 0))
+
+
+def statement(
+    account: Account,
+    *,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    before: UUID | None = None,
+    number: int,
+) -> list[StatementLine]:
+    """The newest entries of an account, of postings from `start` until before `end`, or older than the one with the key
+    `before`; newest first. However many there are, only those of this page and of one day are read."""
+    entries = account.entries.select_related("posting").order_by("-posting")
+    if start is not None:
+        entries = entries.filter(posting__gte=ids.first_uuid_at(start))
+    ends = [key for key in (before, ids.first_uuid_at(end) if end else None) if key]
+    found = list(entries.filter(posting__lt=min(ends))[:number] if ends else entries[:number])
+    if not found:
+        return []
+    [signed] = sums_below([account.pk], UUID(int=found[0].posting_id.int + 1))
+    left = account.rules.natural(signed[account.pk])
+    lines: list[StatementLine] = []
+    for entry in found:
+        change = account.rules.natural(entry.amount)
+        lines.append(StatementLine(entry, change, left))
+        left -= change
+    return lines
 
 
 def merchant_balances(merchant: Merchant, environment: str, *, at: datetime | None = None) -> list[MerchantBalance]:

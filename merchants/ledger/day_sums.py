@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
@@ -44,19 +45,24 @@ def sums_before(accounts: Collection[int], *instants: datetime) -> list[dict[int
 
     Signed base units, debits positive. Accounts without such entries are left out. One statement, and so of one moment.
     """
-    days = [instant.astimezone(UTC).date() for instant in instants]
+    return sums_below(accounts, *map(ids.first_uuid_at, instants))
+
+
+def sums_below(accounts: Collection[int], *postings: UUID) -> list[dict[int, int]]:
+    """The same from postings whose keys are below each of these."""
+    days = [ids.created_at_of(key).date() for key in postings]
     parameters: dict[str, Any] = {
         "accounts": list(accounts),
-        "places": list(range(len(instants))),
+        "places": list(range(len(postings))),
         "days": days,
         "midnights": [ids.first_uuid_at(datetime.combine(day, time.min, tzinfo=UTC)) for day in days],
-        "ends": [ids.first_uuid_at(instant) for instant in instants],
-        "first": ids.first_uuid_at(datetime.min.replace(tzinfo=UTC)),
+        "ends": list(postings),
+        "first": UUID(int=0),
     }
     with connection.cursor() as cursor:
         cursor.execute(_BEFORE, parameters)
         rows = cursor.fetchall()
-    found: list[dict[int, int]] = [{} for _ in instants]
+    found: list[dict[int, int]] = [{} for _ in postings]
     for place, account, amount in rows:
         if amount is not None:
             found[place][account] = int(amount)

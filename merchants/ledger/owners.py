@@ -6,6 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.apps import apps
+from django.utils.html import format_html
+
+from config.admin.values import Shown, page_of
 from config.hooks import Hook
 from merchants.ledger.chart import Owner
 from merchants.ledger.models import Account
@@ -38,3 +42,9 @@ def name_owners(accounts: Iterable[Account]) -> dict[int, OwnerName]:
         each.pk: names.get(owners[each.pk], OwnerName("unknown")) if each.owner else OwnerName("the house")
         for each in found
     }
+
+
+def linked_owner(owner: OwnerName) -> Shown:
+    """The owner's name, with a link to its record where that has a page."""
+    url = page_of(apps.get_model(owner.label), owner.key) if owner.label else ""
+    return format_html('<a href="{}">{}</a>', url, owner.name) if url else owner.name

@@ -12,10 +12,12 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
+from merchants.ledger.models import Posting
 from merchants.models import Merchant
-from payments.models import Discrepancy
+from payments.models import Discrepancy, Payment
 from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.states import AlarmKind
+from payments.stories.postings import cause_of
 from tests.dashboard.addresses import make_records
 from tests.factories import make_merchant, make_user
 from tests.operations.scenes import look, there_is
@@ -101,6 +103,18 @@ def faults_of(html: str) -> Iterator[str]:
         for kind, pattern in NOT_WORDS.items():
             if found := pattern.search(ALLOWED.sub("", text)):
                 yield f"{kind}: {found[0]!r} in {text[:120]!r}"
+
+
+def test_every_posting_leads_to_the_record_that_it_was_made_for(merchant: Merchant) -> None:
+    found = {posting: cause_of(posting) for posting in Posting.objects.order_by("pk")}
+    # "moved" is the kind of what tests themselves post.
+    assert {posting.kind for posting, record in found.items() if record is None} <= {"moved"}
+    assert {type(record).__name__ for record in found.values()} >= {"Payment", "Deposit", "Refund", "Settlement"}
+    client, posting = Client(), next(each for each, record in found.items() if isinstance(record, Payment))
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    page = client.get(reverse("admin:ledger_posting_change", args=[posting.pk])).text
+    assert f">{found[posting]}</a>" in page
+    assert "Payment: what happened" in page
 
 
 def test_a_record_has_a_button_for_each_action_that_it_allows(merchant: Merchant) -> None:

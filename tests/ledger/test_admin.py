@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 from django.contrib.admin import site
@@ -14,10 +15,12 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from config import ids
+from merchants.ledger import admin as ledger_admin
 from merchants.ledger.models import Account, Posting, ReconcileOutcome, ReconcileRun, Stop
 from merchants.models import User
+from tests.accounting.clock import made_at
 from tests.factories import make_user
-from tests.ledger.books import COINS, move, payment_account
+from tests.ledger.books import COINS, FEES, HOT_WALLET, move, payment_account
 from tests.stopping import stop_payouts
 
 pytestmark = pytest.mark.django_db
@@ -84,17 +87,48 @@ def test_postings_and_accounts_are_found_by_a_public_id(
     assert posting.reference in page(operator, "posting_changelist", q=str(posting.pk))
 
 
-def test_a_posting_shows_its_entries_in_coins(operator: Client, posting: Posting) -> None:
-    shown = page(operator, "posting_change", posting.pk)
-    cells = re.findall(r'<td class="field-(debit|credit)-shown">\s*<p>([^<]*)</p>', shown)
-    assert cells == [("debit", "12.50 USDC"), ("credit", "–"), ("debit", "–"), ("credit", "12.50 USDC")]
+def test_a_posting_shows_both_sides_in_coins_and_what_each_account_then_held(
+    operator: Client, posting: Posting
+) -> None:
+    move(1_000_000, debit=HOT_WALLET, credit=COINS)
+    assert rows_of(page(operator, "posting_change", posting.pk))[:2] == [
+        ["Coins at deposit addresses, Ethereum (simulated)", "the house", "12.50 USDC", "", "12.50 USDC"],
+        ["Received for a payment, not yet released, Ethereum (simulated)", "unknown", "", "12.50 USDC", "12.50 USDC"],
+    ]
 
 
-def test_an_account_shows_what_it_holds_and_its_entries(operator: Client, posting: Posting) -> None:
-    shown = page(operator, "account_change", Account.objects.get(kind="payment").pk)
-    assert "12.50 USDC" in shown
-    assert "+12.50 USDC" in shown
-    assert str(posting) in shown
+def test_an_account_shows_its_entries_page_by_page_with_the_balance_after_each(
+    operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_admin, "ENTRIES_SHOWN", 2)
+    days = [datetime(2026, 3, day, 23, 59, 59, 999_000, tzinfo=UTC) for day in range(1, 6)]
+    for number, day in enumerate(days, 1):
+        with made_at(day):
+            move(number * 1_000_000, debit=COINS, credit=FEES)
+    account = Account.objects.get(kind="fee:service")
+
+    def shown(**query: str) -> tuple[list[list[str]], str]:
+        text = page(operator, "account_change", account.pk, **query)
+        return [row[-2:] for row in rows_of(text) if row[-2].startswith("+")], text
+
+    newest, text = shown()
+    assert newest == [["+5.00 USDC", "15.00 USDC"], ["+4.00 USDC", "10.00 USDC"]]
+    [older] = re.findall(r'before=([0-9a-f-]+)">Older', text)
+    assert shown(before=older)[0] == [["+3.00 USDC", "6.00 USDC"], ["+2.00 USDC", "3.00 USDC"]]
+    third, text = shown(first="2026-03-03", last="2026-03-03")
+    assert third == [["+3.00 USDC", "6.00 USDC"]]
+    assert "Older" not in text
+    assert "It held <strong>3.00 USDC</strong>" in shown(at="2026-03-03T23:59:58")[1]
+    assert "It held <strong>6.00 USDC</strong>" in shown(at="2026-03-04T00:00:00")[1]
+    assert "It held <strong>0.00 USDC</strong>" in shown(at="2026-02-01T00:00:00")[1]
+    assert "before the first one" in shown(first="2026-03-03", last="2026-03-02")[1]
+
+
+def rows_of(shown: str) -> list[list[str]]:
+    """The cells of each row of the page's tables, without their tags."""
+    rows = re.findall(r"<tr>(.*?)</tr>", shown, re.DOTALL)
+    cells = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
+    return [[re.sub("<.*?>", "", cell).strip() for cell in row] for row in cells if row]
 
 
 def test_a_run_shows_its_findings_as_text(operator: Client, run: ReconcileRun) -> None:
