@@ -33,6 +33,7 @@ from payments.dashboard.decisions import policy as policy_pages
 from payments.dashboard.decisions import several as several_pages
 from payments.dashboard.overview import first_steps
 from payments.dashboard.overview import home as home_page
+from payments.dashboard.search import operators as operators_search
 from payments.monitoring.accounting import pages as accounting_pages
 from payments.monitoring.today.page import show_today
 from payments.receipts import pages as receipt_pages
@@ -306,6 +307,7 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", operators_log_in),
     path("admin/", show_today),
+    path("admin/search", operators_search.search, name="operators_search"),
     path("admin/accounting", accounting_pages.show_accounting, name="operators_accounting"),
     path("admin/accounting/result", accounting_pages.show_result, name="operators_result"),
     path("admin/accounting/ledger", accounting_pages.download_ledger, name="operators_ledger"),

@@ -5,7 +5,7 @@ import { enableRefreshing } from "./refresh.js";
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
-  const field = document.querySelector("#searchbar");
+  const field = document.querySelector("#op-search");
   if (!field) return;
   event.preventDefault();
   field.focus();

@@ -1,0 +1,185 @@
+"""Finds payments of all merchants by what an operator types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from config.admin.search import MOST_SHOWN, Typed
+from config.environments import Environment
+from config.money import FIAT_DIGITS, AmountNotExact, to_units
+from config.pages.wording import coins_to_send
+from merchants.models import Merchant
+from payments.dashboard.search.models import SearchEntry
+from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of, span_of
+from payments.dashboard.search.texts import Match, texts_of
+from payments.models import Payment
+
+NEWEST = 5_000
+"""So many of the newest entries are looked through without an index, whoever's they are."""
+
+MOST_SPANS = 1_500
+"""The index is read once for each merchant and span of three days; so often at most. One year of a merchant is 122."""
+
+MOST_PIECES = 5
+"""Pieces that the index is read for; the text is compared anyway."""
+
+OF_ONE_PRICE = 200
+"""The newest of a merchant with one price, among which the currency is looked for."""
+
+_ENTRIES, _PAYMENTS, _MERCHANTS = SearchEntry._meta.db_table, Payment._meta.db_table, Merchant._meta.db_table
+
+_PLACES = f"""
+    SELECT merchant.id, place.environment, newest.payment_id, oldest.payment_id
+    FROM {_MERCHANTS} AS merchant, unnest(%s::text[]) AS place (environment),
+    LATERAL (SELECT payment_id FROM {_ENTRIES} WHERE merchant_id = merchant.id AND environment = place.environment
+        ORDER BY payment_id DESC LIMIT 1) AS newest,
+    LATERAL (SELECT payment_id FROM {_ENTRIES} WHERE merchant_id = merchant.id AND environment = place.environment
+        ORDER BY payment_id LIMIT 1) AS oldest
+    ORDER BY newest.payment_id DESC
+"""  # noqa: S608 - the tables' own names
+
+_AMONG_NEWEST = f"""
+    SELECT payment_id FROM (SELECT payment_id, text FROM {_ENTRIES} ORDER BY payment_id DESC LIMIT %s) AS newest
+    WHERE {{condition}} LIMIT %s
+"""  # noqa: S608
+
+_BY_INDEX = f"""
+    SELECT found.payment_id FROM unnest(%s::text[]) AS span (pieces), LATERAL (
+        SELECT payment_id FROM (
+            SELECT payment_id FROM {_ENTRIES} WHERE pieces @> span.pieces::integer[] AND {{condition}} OFFSET 0
+        ) AS entry ORDER BY payment_id DESC
+    ) AS found LIMIT %s
+"""  # noqa: S608
+
+_OF_PRICES = f"""
+    SELECT found.id FROM unnest(%s::uuid[], %s::text[]) AS place (merchant, environment),
+    unnest(%s::bigint[], %s::text[]) AS price (amount, currencies), LATERAL (
+        SELECT id FROM (
+            SELECT id, currency FROM {_PAYMENTS} WHERE merchant_id = place.merchant
+            AND environment = place.environment AND fiat_amount = price.amount ORDER BY id DESC LIMIT %s
+        ) AS alike WHERE currency = ANY(string_to_array(price.currencies, ',')) LIMIT %s
+    ) AS found ORDER BY found.id DESC LIMIT %s
+"""  # noqa: S608
+
+
+class Place(NamedTuple):
+    """A merchant's payments of one environment, with the newest and the oldest."""
+
+    merchant: UUID
+    environment: str
+    newest: UUID
+    oldest: UUID
+
+    @property
+    def spans(self) -> range:
+        return range(span_of(self.newest), span_of(self.oldest) - 1, -1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The newest payments that were found, each with its text that has what was typed, if it is not its price.
+
+    `following` is where a search goes on that has not come to all merchants; 0 when it has.
+    """
+
+    payments: list[tuple[Payment, Match | None]]
+    following: int = 0
+
+
+def find_payments(typed: Typed, *, first: int = 0) -> Found:
+    """Payments whose text has what was typed, or whose price it is: of the newest, then of all payments of the
+    merchants from this place on, as far as one search goes. At most six queries."""
+    places = _places()
+    looked_at = _within(places[first:])
+    found = _of_prices(typed, looked_at)
+    for each in _texts(typed):
+        if first == 0 and len(each.longest) >= LENGTH:
+            found += _keys(_AMONG_NEWEST, each, [NEWEST], [MOST_SHOWN])
+        if len(set(found)) < MOST_SHOWN and len(each.longest) >= SHORT:
+            found += _keys(_BY_INDEX, each, [_pieces(each.longest, looked_at)], [MOST_SHOWN])
+    reached = first + len(looked_at)
+    return Found(_with_matches(typed, found), reached if reached < len(places) else 0)
+
+
+def _places() -> list[Place]:
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, [Environment.values])
+        return [Place(*row) for row in cursor.fetchall()]
+
+
+def _within(places: Sequence[Place]) -> Sequence[Place]:
+    """The first of them, as many as one search comes to."""
+    spans = 0
+    for number, place in enumerate(places):
+        spans += len(place.spans)
+        if spans > MOST_SPANS and number:
+            return places[:number]
+    return places
+
+
+def _texts(typed: Typed) -> list[Typed]:
+    """As it stands in entries, where an amount of coins has a line of its own and no marks between its digits."""
+    if not (typed.amounts and typed.code) or typed.code in FIAT_DIGITS:
+        return [Typed(folded(typed.text), ())]
+    return [Typed(f"\n{_coins(amount)} {typed.code}", ()) for amount in typed.amounts]
+
+
+def _coins(amount: Any) -> str:
+    with suppress(AmountNotExact):
+        return coins_to_send(to_units(amount, 18), 18)
+    return f"{amount:f}"
+
+
+def _keys(statement: str, typed: Typed, before: list[Any], after: list[Any]) -> list[UUID]:
+    condition, values = typed.is_in("text")
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(condition=condition), [*before, *values, *after])
+        return [key for (key,) in cursor.fetchall()]
+
+
+def _pieces(part: str, places: Sequence[Place]) -> list[str]:
+    """Pieces of a part for each merchant and span, the newest span first."""
+    part = part.strip()
+    length = min(len(part), LENGTH)
+    starts = range(len(part) - length + 1)
+    chosen = "\n".join(part[start : start + length] for start in starts[:: -(-len(starts) // MOST_PIECES)])
+    spans = [(span, place.merchant, place.environment) for place in places for span in place.spans]
+    spans.sort(key=lambda each: each[0], reverse=True)
+    return [
+        f"{{{','.join(map(str, pieces_of(chosen, merchant, environment, span, length=length)))}}}"
+        for span, merchant, environment in spans
+    ]
+
+
+def _of_prices(typed: Typed, places: Sequence[Place]) -> list[UUID]:
+    prices = []
+    for digits in sorted(set(FIAT_DIGITS.values())):
+        own = [code for code, each in FIAT_DIGITS.items() if each == digits and typed.code in ("", code)]
+        for amount in typed.amounts if own else []:
+            with suppress(AmountNotExact):
+                prices.append((to_units(amount, digits), ",".join(own)))
+    if not prices:
+        return []
+    with connection.cursor() as cursor:
+        values: list[Any] = [[place.merchant for place in places], [place.environment for place in places]]
+        values += [[amount for amount, _ in prices], [currencies for _, currencies in prices]]
+        values += [OF_ONE_PRICE, MOST_SHOWN, MOST_SHOWN]
+        cursor.execute(_OF_PRICES, values)
+        return [key for (key,) in cursor.fetchall()]
+
+
+def _with_matches(typed: Typed, keys: Sequence[UUID]) -> list[tuple[Payment, Match | None]]:
+    newest = sorted(set(keys), reverse=True)[:MOST_SHOWN]
+    if not newest:
+        return []
+    payments = Payment.objects.filter(pk__in=newest)
+    part = _texts(typed)[-1].parts[-1].strip()
+    matches = {texts.payment.pk: texts.match(part) for texts in texts_of(payments)}
+    found = payments.select_related("merchant").defer("qr_png").order_by("-pk")
+    return [(payment, matches.get(payment.pk)) for payment in found]

@@ -1,0 +1,104 @@
+"""The operators' search over everything: `/admin/search`."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from config.admin.search import MOST_SHOWN, NEWEST, Group, Hit, Typed, find_records, title_of
+from config.admin.values import page_of
+from config.pages.wording import fiat
+from payments.chains import registry
+from payments.chains.errors import InvalidAddress
+from payments.chains.recipients import person_of
+from payments.dashboard.search.everywhere import find_payments
+from payments.models import Deposit, Payment
+
+LONGEST_TEXT = 200
+SHORTEST_TEXT = 2
+
+_HASH = re.compile(r"(0x)?[0-9a-f]{64}")
+
+
+@never_cache
+@require_safe
+@admin.site.admin_view
+def search(request: HttpRequest) -> HttpResponse:
+    """What was found, by kind."""
+    text = " ".join(request.GET.get("q", "").split())[:LONGEST_TEXT]
+    shown: dict[str, Any] = {"title": "Search", "q": text}
+    if len(text) >= SHORTEST_TEXT:
+        typed = Typed(text, _spellings(text))
+        groups = find_records(admin.site, request, typed, also=_of_money(typed))
+        if admin.site.get_model_admin(Payment).has_view_permission(request):
+            first = request.GET.get("from", "")
+            found = find_payments(typed, first=int(first) if first.isdecimal() and len(first) < 7 else 0)
+            groups = _with_payments(groups, [_hit(*each) for each in found.payments])
+            shown["following"] = found.following
+        shown |= {"groups": list(groups.values()), "most_shown": MOST_SHOWN, "newest": NEWEST}
+    return render(request, "admin/search.html", {**admin.site.each_context(request), **shown})
+
+
+def _spellings(text: str) -> set[str]:
+    """How an address, a hash or an id can be stored."""
+    found = {text, text.lower()}
+    if _HASH.fullmatch(text.lower()):
+        bare = text.lower().removeprefix("0x")
+        found |= {bare, f"0x{bare}"}
+    for environment, network in registry.places_in_use():
+        with suppress(InvalidAddress):
+            found.add(registry.chain(environment, network).parse_address(text))
+    return found
+
+
+def _of_money(typed: Typed) -> dict[str, list[tuple[str, Q]]]:
+    """Conditions for a whole hash, address or memo of deposits and payments, each with an index of its own."""
+    deposits, payments = Deposit.objects.all(), Payment.objects.all()
+    found = [("deposit_address", Q(pk__in=payments.paid_at(typed.spellings).values("pk")))]
+    if _HASH.fullmatch(typed.text.lower()):
+        places = registry.places_in_use()
+        within = {"environment__in": {each for each, _ in places}, "network__in": {each for _, each in places}}
+        by_hash = [
+            ("transaction_hash", Q(transaction_hash__in=typed.spellings, **within)),
+            ("inner_hash", Q(inner_hash__in=typed.spellings) & ~Q(inner_hash="")),
+        ]
+        found += [(column, Q(pk__in=deposits.filter(each).values("payment"))) for column, each in by_hash]
+        return {"payments.Deposit": by_hash, "payments.Payment": found}
+    shared = [
+        registry.chain(*place).payout_address()
+        for place in registry.places_in_use()
+        if registry.profile(*place).shares_account
+    ]
+    if shared:
+        memos = [person_of(typed.text) or typed.text]
+        found.append(("memo", Q(pk__in=payments.paid_at(shared, memos).values("pk"))))
+    found.append(("sender", Q(pk__in=deposits.filter(sender__in=typed.spellings).values("payment"))))
+    return {"payments.Payment": found}
+
+
+def _hit(payment: Payment, match: Any) -> Hit:
+    matched = (match.label, match.before, match.part, match.after) if match else _price(payment)
+    return Hit(payment.pk, payment.public_id, page_of(Payment, payment.pk), *matched)
+
+
+def _price(payment: Payment) -> tuple[str, str, str, str]:
+    return ("price", "", fiat(payment.fiat_amount, payment.currency), "")
+
+
+def _with_payments(groups: dict[str, Group], hits: list[Hit]) -> dict[str, Group]:
+    """Payments first, each once, the newest first."""
+    label = Payment._meta.label
+    own = groups.pop(label).hits if label in groups else []
+    every = {hit.key: hit for hit in (*hits, *own)}
+    if not every:
+        return groups
+    newest = sorted(every.values(), key=lambda hit: hit.key, reverse=True)[:MOST_SHOWN]
+    return {label: Group(title_of(Payment), newest), **groups}
