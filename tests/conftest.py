@@ -170,7 +170,7 @@ def remove_left_overs() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-KEPT_TABLES = {"django_content_type", "auth_permission"}
+KEPT_TABLES = {"django_content_type", "auth_permission", "auth_group", "auth_group_permissions"}
 """Django's own end of a transactional test empties these too and fills them again, which is most of its cost."""
 
 

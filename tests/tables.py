@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import django
 
@@ -70,6 +72,47 @@ def permissions() -> Iterator[str]:
     )
 
 
+def operators() -> Iterator[str]:
+    """Every list of the admin, with what each role of operators may do there."""
+    from django.contrib import admin
+
+    from config.admin.roles import Role
+    from config.admin.site import GROUPS, PAGES
+
+    pages = {model._meta.label: page for model, page in admin.site._registry.items()}
+    rows = [
+        (f"{group}: {pages[label].opts.verbose_name_plural}", *(_rights(pages[label], role) for role in Role))
+        for group, labels in GROUPS.items()
+        for label in labels
+    ]
+    own = [
+        (f"{group}: {page.title}", *("see" if _may(role, *page.permissions) else "no" for role in Role))
+        for group, pages_of_group in PAGES.items()
+        for page in pages_of_group
+    ]
+    return table(("list or page", *(role.label for role in Role)), *rows, *own)
+
+
+def _may(role: Any, *permissions: str) -> bool:
+    from config.admin.roles import permissions_of
+
+    return {*permissions} <= {f"{app}.{name}" for app, name in permissions_of(role)}
+
+
+def _rights(page: Any, role: Any) -> str:
+    """Verbs and actions of somebody with this role on a page of the admin."""
+    from django.test import RequestFactory
+
+    request: Any = RequestFactory().get("/admin/")
+    request.user = SimpleNamespace(has_perm=lambda name, row=None: _may(role, name), is_superuser=False)
+    if not page.has_view_permission(request):
+        return "no"
+    verbs = ["see", *(verb for verb in ("add", "change") if getattr(page, f"has_{verb}_permission")(request))]
+    verbs += ["delete"] if page.has_delete_permission(request) else []
+    words = (words for name, (_, _, words) in page.get_actions(request).items() if name != "delete_selected")
+    return ", ".join(dict.fromkeys([*verbs, *(each.partition(":")[0].lower() for each in words)]))
+
+
 def actions() -> Iterator[str]:
     from merchants.roles import Action
 
@@ -97,7 +140,16 @@ def events() -> Iterator[str]:
     return table(("event", "when"), *((f"`{type}`", meaning) for type, meaning in CATALOGUE.items()))
 
 
-TABLES: tuple[Callable[[], Iterator[str]], ...] = (settings, commands, alarms, permissions, actions, scopes, events)
+TABLES: tuple[Callable[[], Iterator[str]], ...] = (
+    settings,
+    commands,
+    alarms,
+    permissions,
+    operators,
+    actions,
+    scopes,
+    events,
+)
 
 
 def written(page: str) -> str:

@@ -65,6 +65,7 @@ def digest_of_what_makes_it() -> str:
     }
     makers = (
         "requirements.txt",
+        "config/admin/roles.py",
         "config/embedded/postgres.py",
         "merchants/ledger/chart.py",
         "merchants/ledger/kinds.py",

@@ -63,7 +63,7 @@ class ProposerDoesNotCount(DomainError):
 
 class NotPermitted(DomainError):
     code = "not_permitted"
-    message = "You may not do this yourself, so you cannot agree to it."
+    message = "You may not do this yourself, so you cannot decide about it."
 
 
 def register(
@@ -188,11 +188,13 @@ def _may_agree(proposal: Proposal, by: User) -> bool:
 
 
 def withdraw(proposal: Proposal, *, by: User) -> Proposal:
-    """Take a proposal back, one's own or another's: nothing is done."""
+    """Take a proposal back, one's own or one that `by` may agree to: nothing is done."""
     with transaction.atomic():
         proposal = Proposal.objects.select_for_update().get(pk=proposal.pk)
         if proposal.status != ProposalStatus.WAITING:
             raise ProposalDecided
+        if proposal.proposed_by_id != by.pk and not _may_agree(proposal, by):
+            raise NotPermitted
         _end(proposal, ProposalStatus.WITHDRAWN, by)
         return proposal
 

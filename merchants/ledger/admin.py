@@ -477,7 +477,8 @@ class StopAdmin(LedgerAdmin):
     def has_lift_permission(self, request: HttpRequest) -> bool:
         return stops.may_lift_any(cast("User", request.user))
 
-    has_add_permission = has_lift_permission
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return request.user.has_perm("ledger.add_stop") or self.has_lift_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Stop | None = None) -> bool:
         return super().has_view_permission(request, obj) or self.has_lift_permission(request)

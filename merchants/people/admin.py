@@ -149,8 +149,10 @@ class PersonAdmin(UserAdmin):
 
 def _is_out_of_reach(request: HttpRequest, person: User) -> bool:
     """True if nobody else may choose the password or the address of this person: with the account of a member a
-    merchant's money could be taken, and with that of another operator, where two must decide, one would be both."""
-    is_operator = (person.is_staff or person.is_superuser) and operator_rights.are_kept_apart()
+    merchant's money could be taken, and with that of another operator one would be both where two must decide, or have
+    the rights of another role."""
+    are_apart = operator_rights.are_kept_apart() or not getattr(request.user, "is_superuser", False)
+    is_operator = (person.is_staff or person.is_superuser) and are_apart
     return person.pk != request.user.pk and (is_operator or Member.objects.filter(user=person.pk).exists())
 
 

@@ -13,7 +13,7 @@ from config.admin.base import LongList, ReadOnly, confirms
 from config.admin.columns import RecordPage
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.models import User
-from payments.screening.matching import propose_release
+from payments.screening.matching import MAY_RELEASE, propose_release
 from payments.screening.models import ListedAddress, SanctionsList
 
 
@@ -34,7 +34,7 @@ class ReleasesFromReview(ShowsProposals):
             self.propose(request, row, partial(_propose, row, note))
 
     def has_release_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("payments.change_discrepancy")
+        return request.user.has_perm(MAY_RELEASE)
 
 
 def _propose(row: Any, note: str, *, by: User) -> Any:

@@ -20,6 +20,9 @@ from payments.screening.models import ListedAddress
 propose_release: Hook[[Any, str, User], Proposal] = Hook("propose_release")
 """Proposes that a deposit or payout is released from review, for a reason."""
 
+MAY_RELEASE = "screening.change_listedaddress"
+"""Permission to release from review. Lists are imported, so nobody changes what they name in another way."""
+
 Row = TypeVar("Row", bound=Model)
 
 

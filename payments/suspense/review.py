@@ -23,7 +23,7 @@ from payments.deposits.crediting import request_assessment
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits, record_seen
 from payments.models import Deposit, Payment
-from payments.screening.matching import evidence_of, is_released, released
+from payments.screening.matching import MAY_RELEASE, evidence_of, is_released, released
 from payments.screening.models import SanctionsList
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
 from payments.transfers.models import Payout
@@ -131,7 +131,7 @@ def _release_as_agreed(proposal: Proposal, people: str) -> bool:
     return is_same
 
 
-register(ProposalKind.SCREENING, _release_as_agreed, permission="payments.change_discrepancy", summarize=_summary_of)
+register(ProposalKind.SCREENING, _release_as_agreed, permission=MAY_RELEASE, summarize=_summary_of)
 
 
 def _release_payout(payout: Payout, proposal: Proposal) -> bool:
