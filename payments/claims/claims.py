@@ -61,12 +61,16 @@ def explain_claim(payment: Payment, transaction_hash: str) -> ClaimExplanation:
 
     It credits nothing. For money of ours that was never seen, a rescan by the watcher is requested.
     """
-    replies = _look_up(payment, transaction_hash)
-    explanation = explain(_facts(payment, transaction_hash, replies))
+    explanation = explain_replies(payment, transaction_hash, _look_up(payment, transaction_hash))
     if explanation.to_be_read_again:
-        _request_rescan(payment, transaction_hash, explanation)
+        request_rescan(payment, transaction_hash, explanation)
     _look_for_native_coin(payment, explanation)
     return explanation
+
+
+def explain_replies(payment: Payment, transaction_hash: str, replies: Replies) -> ClaimExplanation:
+    """The same of networks that have replied already; it only reads."""
+    return explain(_facts(payment, transaction_hash, replies))
 
 
 def claim_record(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> dict[str, Any]:
@@ -192,7 +196,8 @@ def _look_for_native_coin(payment: Payment, explanation: ClaimExplanation) -> No
             logger.warning("native coin not looked at", payment=payment.public_id, error=str(error))
 
 
-def _request_rescan(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> None:
+def request_rescan(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> None:
+    """Have the watcher read the transaction on the networks on which money of it was never seen."""
     readings = [(network, transaction_hash) for network in explanation.to_be_read_again]
     ReadingRequest.store(payment.environment, readings)
     wake("payments.watch_networks")

@@ -17,15 +17,32 @@ from config.admin.search import KINDS
 from config.admin.values import page_of
 from config.pages.wording import short_hash, short_id
 from merchants.ledger.models import Posting
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.chains.simulated.networks import address_named
+from payments.claims import lookup
 from payments.dashboard.search import everywhere
 from payments.dashboard.search.indexing import index_payments
+from payments.deposits.models import ReadingRequest
 from payments.models import Payment
 from payments.transfers.models import Envelope, Payout
 from tests.dashboard.addresses import Records, make_records
 from tests.factories import make_merchant
 from tests.operations.test_admin import operator
-from tests.payments.scenes import POLYGON, STELLAR, confirm, make_payment, pay
-from tests.transfers.scenes import COIN, finish, stock
+from tests.payments.claiming import UNKNOWN, skip_unread_blocks
+from tests.payments.scenes import (
+    ETHEREUM,
+    POLYGON,
+    SANDBOX,
+    STELLAR,
+    confirm,
+    make_payment,
+    mine,
+    mine_and_watch,
+    pay,
+    watch,
+)
+from tests.transfers.scenes import COIN, finish, stock, the_wallet
 from tests.transfers.scenes import ask as request_payout
 
 pytestmark = pytest.mark.django_db
@@ -175,3 +192,63 @@ def test_every_kind_has_a_page_and_the_columns_that_it_is_found_by() -> None:
     for label, kind in KINDS.items():
         names = {str(field.column) for field in models[label]._meta.local_concrete_fields}
         assert names >= {*kind.parts, *filter(None, [kind.coin])}, label
+
+
+def networks_said(client: Client, text: str, **more: Any) -> dict[str, str]:
+    """The words of each network, with its transfers."""
+    replies = client.get(SEARCH, {"q": text, **more}).context.get("replies") or []
+    return {reply.place: " ".join([reply.words, *(line.words for line in reply.lines)]) for reply in replies}
+
+
+def test_a_hash_on_no_record_is_looked_up_on_the_networks_that_have_such_hashes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = operator()
+    known = "It knows no transaction with this hash."
+    ethereum, polygon, stellar = (f"{name} (simulated), sandbox" for name in ("Ethereum", "Polygon", "Stellar"))
+    assert networks_said(client, UNKNOWN) == {ethereum: known, polygon: known}
+    assert networks_said(client, UNKNOWN.removeprefix("0x")) == {stellar: known}
+    assert networks_said(client, UNKNOWN[:-1]) == networks_said(client, "harbour") == {}
+    assert networks_said(operator("view_refund"), UNKNOWN) == {}
+    control.outage(ETHEREUM, 60)
+    said = networks_said(client, UNKNOWN)
+    assert said[ethereum] == "Its providers did not answer, or not alike: nothing is known. Try again shortly."
+    assert said[polygon] == known
+    monkeypatch.setattr(lookup, "LONGEST_SECONDS", 0)
+    assert networks_said(client, UNKNOWN)[polygon].startswith("It was not queried")
+
+
+def test_money_that_was_never_seen_is_explained_and_read_again_by_a_button() -> None:
+    payment = make_payment(POLYGON)
+    watch()
+    transaction_hash = pay(payment)
+    mine(POLYGON, 10)
+    skip_unread_blocks(POLYGON)
+    watch()
+    client, polygon = operator(), "Polygon (simulated), sandbox"
+    assert lookup.UNREAD in networks_said(client, transaction_hash.upper().replace("X", "x"))[polygon]
+    assert of(payment) in client.get(SEARCH, {"q": transaction_hash}).text
+    assert not ReadingRequest.objects.exists()
+    assert operator("view_payment").post(SEARCH, {"q": transaction_hash}).status_code == 403
+    assert "Read it again now" not in operator("view_payment").get(SEARCH, {"q": transaction_hash}).text
+    assert "Read it again now" in client.get(SEARCH, {"q": transaction_hash}).text
+    assert "Its transaction is being read again now" in client.post(SEARCH, {"q": transaction_hash}).text
+    assert ReadingRequest.objects.get().transaction_hash == transaction_hash
+    mine_and_watch(POLYGON)
+    assert networks_said(client, transaction_hash) == {}  # it is on record: networks are asked on request alone
+    assert "Look this hash up on the networks" in client.get(SEARCH, {"q": transaction_hash}).text
+    assert "credited" in networks_said(client, transaction_hash, ask=1)[polygon]
+
+
+def test_a_transfer_to_nobody_or_to_the_hot_wallet_is_said_to_be_that() -> None:
+    stock(ETHEREUM, COIN)
+    stranger = address_named(ETHEREUM, "stranger")
+    request_payout(ETHEREUM)
+    finish(ETHEREUM)
+    contract = registry.asset(SANDBOX, ETHEREUM, "USDC").contract
+    parts = [control.Part(contract, COIN, to) for to in (stranger, the_wallet(ETHEREUM).address)]
+    transaction_hash = control.pay_together(ETHEREUM, parts)
+    control.mine(ETHEREUM)
+    said = networks_said(operator(), transaction_hash)["Ethereum (simulated), sandbox"]
+    assert f"to {stranger}. It is no address of ours." in said
+    assert f"to {the_wallet(ETHEREUM).address}. That is the hot wallet." in said

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import override
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
 from config.admin.search import MOST_SHOWN, NEWEST, Group, Hit, Typed, find_records, title_of
 from config.admin.values import page_of
@@ -19,21 +20,26 @@ from config.pages.wording import fiat
 from payments.chains import registry
 from payments.chains.errors import InvalidAddress
 from payments.chains.recipients import person_of
+from payments.claims.lookup import is_hash, look_up
 from payments.dashboard.search.everywhere import find_payments
 from payments.models import Deposit, Payment
 
 LONGEST_TEXT = 200
 SHORTEST_TEXT = 2
 
-_HASH = re.compile(r"(0x)?[0-9a-f]{64}")
+READ_AGAIN = "payments.change_scancursor"
+"""The permission to have networks read again."""
 
 
 @never_cache
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @admin.site.admin_view
 def search(request: HttpRequest) -> HttpResponse:
-    """What was found, by kind."""
-    text = " ".join(request.GET.get("q", "").split())[:LONGEST_TEXT]
+    """What was found, by kind, and of a hash that is on no record what networks know. A POST has them read again what
+    came to us and was never seen."""
+    if request.method == "POST" and not request.user.has_perm(READ_AGAIN):
+        raise PermissionDenied
+    text = " ".join((request.POST if request.method == "POST" else request.GET).get("q", "").split())[:LONGEST_TEXT]
     shown: dict[str, Any] = {"title": "Search", "q": text}
     if len(text) >= SHORTEST_TEXT:
         typed = Typed(text, _spellings(text))
@@ -43,14 +49,28 @@ def search(request: HttpRequest) -> HttpResponse:
             found = find_payments(typed, first=int(first) if first.isdecimal() and len(first) < 7 else 0)
             groups = _with_payments(groups, [_hit(*each) for each in found.payments])
             shown["following"] = found.following
+            shown |= _from_networks(request, text, is_on_record=bool(groups))
         shown |= {"groups": list(groups.values()), "most_shown": MOST_SHOWN, "newest": NEWEST}
     return render(request, "admin/search.html", {**admin.site.each_context(request), **shown})
+
+
+def _from_networks(request: HttpRequest, text: str, *, is_on_record: bool) -> dict[str, Any]:
+    """What networks know of a hash: when it is on no record, or when somebody asks."""
+    if not is_hash(text):
+        return {}
+    reads_again = request.method == "POST"
+    if is_on_record and not reads_again and "ask" not in request.GET:
+        return {"may_ask": True}
+    with override("en"):
+        replies = list(look_up(text, reads_again=reads_again))
+    is_unread = any(reply.is_unread for reply in replies)
+    return {"replies": replies, "may_read_again": is_unread and not reads_again and request.user.has_perm(READ_AGAIN)}
 
 
 def _spellings(text: str) -> set[str]:
     """How an address, a hash or an id can be stored."""
     found = {text, text.lower()}
-    if _HASH.fullmatch(text.lower()):
+    if is_hash(text):
         bare = text.lower().removeprefix("0x")
         found |= {bare, f"0x{bare}"}
     for environment, network in registry.places_in_use():
@@ -63,7 +83,7 @@ def _of_money(typed: Typed) -> dict[str, list[tuple[str, Q]]]:
     """Conditions for a whole hash, address or memo of deposits and payments, each with an index of its own."""
     deposits, payments = Deposit.objects.all(), Payment.objects.all()
     found = [("deposit_address", Q(pk__in=payments.paid_at(typed.spellings).values("pk")))]
-    if _HASH.fullmatch(typed.text.lower()):
+    if is_hash(typed.text):
         places = registry.places_in_use()
         within = {"environment__in": {each for each, _ in places}, "network__in": {each for _, each in places}}
         by_hash = [
