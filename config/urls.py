@@ -17,7 +17,17 @@ from merchants.pages import dashboard as merchant_pages
 from merchants.pages import keys as key_pages
 from merchants.pages import quick_start as quick_start_pages
 from merchants.pages import requests as request_pages
-from merchants.people.pages import account, invitations, mailbox, members, preferences, resets, second_factors, sign_up
+from merchants.people.pages import (
+    account,
+    invitations,
+    mailbox,
+    members,
+    operator_account,
+    preferences,
+    resets,
+    second_factors,
+    sign_up,
+)
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import PaymentViewSet
@@ -307,6 +317,7 @@ urlpatterns = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", operators_log_in),
     path("admin/", show_today),
+    path("admin/account", operator_account.show_own_account, name="operators_account"),
     path("admin/search", operators_search.search, name="operators_search"),
     path("admin/accounting", accounting_pages.show_accounting, name="operators_accounting"),
     path("admin/accounting/result", accounting_pages.show_result, name="operators_result"),

@@ -118,7 +118,6 @@ RIGHTS: dict[str, Rights] = {
     # Ledger
     "ledger.Account": Rights(view=MONEY),
     "ledger.Posting": Rights(view=MONEY),
-    "ledger.Entry": Rights(view=MONEY),
     "ledger.ReconcileRun": Rights(view=MONEY),
     "ledger.ExplainedFinding": Rights(view=MONEY, add=(FINANCE,)),
     # People

@@ -63,7 +63,7 @@ class ProposerDoesNotCount(DomainError):
 
 class NotPermitted(DomainError):
     code = "not_permitted"
-    message = "You may not do this yourself, so you cannot decide about it."
+    message = "You may not do this yourself, so you cannot agree to it, nor withdraw it."
 
 
 def register(

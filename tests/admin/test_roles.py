@@ -40,14 +40,14 @@ ACTS: dict[str, str] = {
         "BillingDetails:treatment ColdWallet:address,environment,network "
         "Debt:collected,write_off DebtDecision:take_back Discrepancy:accept,attribute "
         "ExplainedFinding:finding,note,until,withdraw Funding:amount,asset,cancel,environment,network,reason "
-        "Merchant:fee_bps,name,plan,requests_per_minute,resume,suspend "
+        "Merchant:fee,name,plan,requests_per_minute,resume,suspend "
         "MissingCoins:let_house_bear,let_merchant_bear NativeCoin:bring_in,note "
         "NetworkSnapshot:let_back,sweep_now PayerReturn:call_back,give_back Payout:approve,reject,try_again "
         "Settlement:retry Stop:address,asset,environment,is_halt,merchant,network,reason Withdrawal:cancel"
     ),
     "Security": (
         "Alarm:acknowledge ApiKey:revoke Deposit:release Invitation:delete,email "
-        "Merchant:fee_bps,name,plan,requests_per_minute,resume,suspend Merchant/Member:delete,role,user "
+        "Merchant:fee,name,plan,requests_per_minute,resume,suspend Merchant/Member:delete,role,user "
         "Payout:release PayoutPolicy:approval_above,daily_limit,merchant_daily_limit,transfer_limit "
         "ReadingRequest:environment,last_height,network,read_again RoleChange:know SignUp:let_in,turn_away "
         "Stop:address,asset,environment,is_halt,lift,merchant,network,reason "
@@ -194,7 +194,9 @@ ROUTES = {
     "invoices/invoice/<uuid:key>/page": set(Role),
     "merchants/user/<id>/password/": {Role.SECURITY},
     "payments/coldmove/explain/": {Role.FINANCE},
-    # Django's own, of everybody's.
+    "account": set(Role),
+    "search": set(Role),
+    # Django's own.
     "": set(Role),
     "jsi18n/": set(Role),
     "password_change/": set(Role),
@@ -247,7 +249,8 @@ def test_menus_and_the_first_page_have_what_the_role_sees_and_no_more(merchant: 
         assert [row["model"]._meta.label for row in models if "model" in row] == expected[group]
         assert client.get(reverse("admin:group", args=[group.lower()])).status_code == 200
     assert set(shown) == {group for group, labels in expected.items() if labels}
-    for address in sorted({each for each in _links(today.text) if each.startswith("/admin/")}):
+    found = client.get(reverse("operators_search"), {"q": "Harbour"})
+    for address in sorted({each for each in _links(today.text + found.text) if each.startswith("/admin/")}):
         assert client.get(address).status_code in (200, 302), address
 
 

@@ -36,7 +36,7 @@ TWO: dict[str, str] = {
     "Discrepancy": "accept attribute",
     "ExplainedFinding": "finding note until",
     "Funding": "amount asset environment network reason",
-    "Merchant": "fee_bps plan",  # above the bound
+    "Merchant": "fee plan",  # above the bound
     "Merchant/Member": "delete role user",  # of an owner or admin
     "MissingCoins": "let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",

@@ -4,7 +4,7 @@ requires it again before a change."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.reauthentication import suspend_request
@@ -22,6 +22,9 @@ from merchants.access.log_in.step_up import confirmed_recently
 
 _ADMIN = "/admin/"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+AFTER_FACTOR: Final = "after_factor"
+"""The key in a session of the admin's page that an operator asked for without a second factor."""
 
 
 class OperatorProofMiddleware:
@@ -43,15 +46,23 @@ class OperatorProofMiddleware:
             proven = request.headers.get(header, "").strip() if is_from_trusted_proxy(request) else ""
             if proven.casefold() != request.user.get_username().casefold():
                 raise PermissionDenied
-        elif settings.OPERATOR_SECOND_FACTOR and request.user.is_staff and not _has_second_factor(request):
-            messages.warning(request, "Operators need a second factor: add an app or a passkey, then open the admin.")
-            return redirect("account")
+        elif settings.OPERATOR_SECOND_FACTOR and request.user.is_staff:
+            if not _has_second_factor(request):
+                return _lead_to_second_factor(request)
+            request.session.pop(AFTER_FACTOR, None)
         is_change = request.method not in _SAFE_METHODS and request.path != reverse("admin:logout")
         if is_change and not confirmed_recently(request):
             methods = get_adapter().get_reauthentication_methods(request.user)
             reply: HttpResponse = suspend_request(request, methods[0]["url"] if methods else reverse("login"))
             return reply
         return None
+
+
+def _lead_to_second_factor(request: HttpRequest) -> HttpResponse:
+    """To the account, which leads back to the page once there is a factor; a form that was sent is dropped."""
+    request.session[AFTER_FACTOR] = request.get_full_path() if request.method in _SAFE_METHODS else _ADMIN
+    messages.warning(request, "Operators need a second factor: add an app or a passkey, then go on to the admin.")
+    return redirect("account")
 
 
 def _has_second_factor(request: HttpRequest) -> bool:

@@ -96,7 +96,7 @@ def end_session(request: HttpRequest, log_in_id: int) -> HttpResponse:
         log_ins.end(get_object_or_404(LogIn, pk=log_in_id, user=user))
         log_own_action(request, user, Action.END_SESSION)
     messages.success(request, _("The session is ended."))
-    return redirect("account")
+    return redirect(_page_of_sessions(request))
 
 
 @require_POST
@@ -107,4 +107,9 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
         log_ins.end_others(user, request.session.session_key)
         log_own_action(request, user, Action.END_OTHER_SESSIONS)
     messages.success(request, _("You are logged out everywhere else."))
-    return redirect("account")
+    return redirect(_page_of_sessions(request))
+
+
+def _page_of_sessions(request: HttpRequest) -> str:
+    """The name of the page on which somebody ended a session: their account, or the same of an operator."""
+    return "operators_account" if request.POST.get("from") == "operators" else "account"

@@ -1,0 +1,96 @@
+"""An operator's own page in the admin: what they may do, their second factors and sessions, and what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from config.admin.roles import ADMIN, Role
+from config.admin.values import Shown, related
+from merchants.audit.models import LoggedAction
+from merchants.four_eyes.models import Proposal, ProposalStatus
+from merchants.four_eyes.services import waiting_for
+from merchants.models import User
+from merchants.people import log_ins, second_factors
+
+SHOWN = 30
+"""Number of the latest things done that are shown."""
+
+_ENDS = {
+    ProposalStatus.DONE: "Agreed",
+    ProposalStatus.WITHDRAWN: "Withdrew a proposal",
+    ProposalStatus.FALLEN: "Agreed, but it had changed since",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    at: datetime
+    what: str
+    record: Shown
+    """What it was done to, with a link to its page."""
+
+
+@never_cache
+@require_safe
+@admin.site.admin_view
+def show_own_account(request: HttpRequest) -> HttpResponse:
+    user = cast("User", request.user)
+    groups = set(user.groups.values_list("name", flat=True))
+    roles = [ADMIN] if user.is_superuser else [role.value for role in Role if role.group in groups]
+    own = sorted(groups - {role.group for role in Role})
+    context = {
+        **admin.site.each_context(request),
+        "title": "My account",
+        "roles": roles,
+        "own_groups": own,
+        "has_own_permissions": not user.is_superuser and user.user_permissions.exists(),
+        "factors": second_factors.of(user),
+        "log_ins": log_ins.of(user, request.session.session_key),
+        "proposals": waiting_for(user) if user.has_perm("four_eyes.view_proposal") else [],
+        "done": sorted(_done_by(user), key=lambda each: each.at, reverse=True)[:SHOWN],
+    }
+    return TemplateResponse(request, "admin/own_account.html", context)
+
+
+def _done_by(user: User) -> Iterator[Done]:
+    """The latest of each kind of record of what somebody did, with links to what the person may see."""
+    for entry in LogEntry.objects.filter(user=user).select_related("content_type").order_by("-pk")[:SHOWN]:
+        yield Done(entry.action_time, _words_of(entry), _record_of(entry, user))
+    sees_merchants = user.has_perm("merchants.view_merchant")
+    for action in LoggedAction.objects.filter(person=user).select_related("merchant").order_by("-pk")[:SHOWN]:
+        merchant = related(action.merchant, is_page=True, is_link=sees_merchants)
+        yield Done(action.created_at, action.words, merchant)
+    sees_proposals = user.has_perm("four_eyes.view_proposal")
+    mine = Proposal.objects.filter(Q(proposed_by=user) | Q(decided_by=user)).order_by("-pk")
+    for proposal in mine[:SHOWN]:
+        told = related(proposal, is_page=True, is_link=sees_proposals)
+        if proposal.proposed_by_id == user.pk:
+            yield Done(proposal.proposed_at, "Proposed", told)
+        if proposal.decided_by_id == user.pk and proposal.decided_at is not None:
+            yield Done(proposal.decided_at, _ENDS[ProposalStatus(proposal.status)], told)
+
+
+def _words_of(entry: LogEntry) -> str:
+    verb = "Added" if entry.is_addition() else "Deleted" if entry.is_deletion() else ""
+    return " ".join(filter(None, [verb and f"{verb}.", entry.get_change_message()])) or "Changed."
+
+
+def _record_of(entry: LogEntry, user: User) -> Shown:
+    model = entry.content_type.model_class() if entry.content_type else None
+    page = admin.site._registry.get(model) if model else None
+    row = page.model._default_manager.filter(pk=entry.object_id).first() if page else None
+    if row is None:
+        return entry.object_repr
+    meta = row._meta
+    return related(row, is_page=True, is_link=user.has_perm(f"{meta.app_label}.view_{meta.model_name}"))
