@@ -36,7 +36,7 @@ from payments.suspense.acceptance import propose_acceptance, what_accepting_does
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.payer_proofs import is_returnable, return_link
 from payments.suspense.sender_returns import call_back, propose_return
-from payments.suspense.suggestions import describe
+from payments.suspense.suggestions import describe, suggestions
 from payments.transfers.admin import ShowsWhoSaidSo
 from payments.treasury.models import NativeCoin, Sweep
 from payments.treasury.native_deposits import ask_for
@@ -184,6 +184,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Discrepanc
             "that payment's own address, and its merchant is told. A suggestion proves nothing: amounts repeat, and an "
             "exchange sends the money of many people.",
             answer_label="The payment’s id",
+            answers=[(each.payment.public_id, ", ".join(each.reasons)) for each in suggestions(chosen.get())],
             note_label="How do you know? It is kept with your name.",
             describe=describe,
         )

@@ -33,7 +33,7 @@ class PaymentsConfig(AppConfig):
         from payments.chains import registry
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release
-        from payments.stories import alarms, networks, postings, sweeps
+        from payments.stories import alarms, networks, postings, suspense, sweeps
         from payments.stories import merchants as of_merchants
         from payments.stories import payments as stories
         from payments.stories.names import names_of_records
@@ -52,6 +52,8 @@ class PaymentsConfig(AppConfig):
         add_to_story("payments.Sweep", sweeps.of_sweep)
         add_to_story("operations.NetworkSnapshot", networks.of_network)
         add_to_story("ledger.Posting", postings.of_posting)
+        add_to_story("payments.Discrepancy", suspense.of_discrepancy)
+        add_to_story("payments.Deposit", suspense.of_deposit)
         owners.names_of_records.register(names_of_records)
         propose_release.register(review.propose_release)
         decimals_of.register(registry.decimals)

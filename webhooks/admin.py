@@ -15,6 +15,7 @@ from config.admin.base import ReadOnly
 from config.admin.columns import RecordPage, Table
 from config.api.renderers import render_json
 from config.errors import DomainError
+from webhooks.events.catalogue import CATALOGUE
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.services import enable_endpoint, redeliver
 
@@ -74,6 +75,7 @@ class EventAdmin(_FoundById, ReadOnly, RecordPage[Event]):
     kind = ids.EVENT
     list_display = ("public_id", "type", "merchant", "environment", "version", "is_fanned_out", "created_at")
     list_filter = ("environment", "type", "is_fanned_out")
+    words: ClassVar = {"type": {name: name for name in CATALOGUE}}
     list_select_related = ("merchant",)
     list_per_page = 50
     ordering: ClassVar = ["-id"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
 
@@ -44,12 +44,14 @@ def confirmation_page(
     consequence: str,
     note_label: str = "",
     answer_label: str = "",
+    answers: Sequence[tuple[str, str]] = (),
     describe: Callable[[Any], str] = str,
 ) -> TemplateResponse | None:
     """The page that has an operator confirm an action on these rows; None once it is confirmed.
 
     `note_label` adds a note, which is then in `request.POST["note"]`; `answer_label` a short answer, in
-    `request.POST["answer"]`. `describe` returns the effect on a row in words.
+    `request.POST["answer"]`; `answers` are offered for it, each with words. `describe` returns the effect on a row in
+    words.
     """
     required = [name for name, label in (("note", note_label), ("answer", answer_label)) if label]
     if request.POST.get("confirmed") == "yes" and all(request.POST.get(name, "").strip() for name in required):
@@ -63,6 +65,7 @@ def confirmation_page(
         "action": action,
         "note_label": note_label,
         "answer_label": answer_label,
+        "answers": answers,
         "checkbox_name": ACTION_CHECKBOX_NAME,
     }
     return TemplateResponse(request, "admin/confirm_action.html", context)

@@ -14,10 +14,12 @@ from django.contrib.admin.options import InlineModelAdmin
 from django.contrib.admin.utils import get_fields_from_path, label_for_field, lookup_field
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
+from django.core.paginator import Paginator
 from django.db import models
-from django.db.models import ForeignKey, Model
+from django.db.models import ForeignKey, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.dateformat import format as date_format
+from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 
 from config import ids
@@ -57,6 +59,8 @@ ACCOUNTS = frozenset((
 TRANSACTIONS = frozenset(("transaction_hash", "inner_hash"))
 FIAT = frozenset(("fiat_amount", "amount", "least", "most", "net", "tax"))
 """Names of integer fields in the minor unit of the row's `currency`."""
+
+MOST_COUNTED = 10_000
 
 LABELS = {
     "public_id": "Id",
@@ -191,9 +195,11 @@ class ChoicesInWords(admin.ChoicesFieldListFilter):
 class ValuesInWords(admin.AllValuesFieldListFilter):
     """A filter by a field without choices, in words. Where the values are known, no rows are read for them."""
 
-    def __init__(self, field: Any, *args: Any, **options: Any) -> None:
-        super().__init__(field, *args, **options)
-        if (known := KNOWN.get(field.name)) is not None:
+    def __init__(self, field: Any, request: HttpRequest, params: Any, model: Any, page: Any, field_path: str) -> None:
+        super().__init__(field, request, params, model, page, field_path)
+        words = page.words.get(field.name)
+        known = list(words) if isinstance(words, Mapping) else KNOWN.get(field.name)
+        if known is not None:
             self.lookup_choices = known  # type: ignore[assignment]  # any iterable will do
 
     def choices(self, changelist: Any) -> Iterator[Any]:
@@ -360,8 +366,21 @@ M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 
 
+class CountedInPart(Paginator[Any]):
+    """Pages of a list of which no more than MOST_COUNTED rows are counted: filters and search find older ones."""
+
+    most_counted = MOST_COUNTED
+
+    @cached_property
+    def count(self) -> int:
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]  # of a list of the admin always
+        return rows[: self.most_counted].count()
+
+
 class RecordPage(Readable, admin.ModelAdmin[M]):
     """The pages of one kind of record: a list, and for each record its fields, its actions and its story."""
+
+    paginator = CountedInPart
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
         row = context.get("original")

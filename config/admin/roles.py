@@ -76,7 +76,6 @@ RIGHTS: dict[str, Rights] = {
     "transfers.TransferLine": Rights(view=EVERYBODY),
     # It also lets payouts go on that were stopped as a whole.
     "transfers.PayoutPolicy": Rights(view=MONEY, change=(SECURITY,)),
-    "losses.MissingCoins": Rights(view=MONEY, change=(FINANCE,)),
     "house.Withdrawal": Rights(view=MONEY, add=(FINANCE,)),
     "house.Funding": Rights(view=MONEY, add=(FINANCE,)),
     "house.AllowedAddress": Rights(view=MONEY, add=(FINANCE,)),
@@ -118,6 +117,7 @@ RIGHTS: dict[str, Rights] = {
     # Ledger
     "ledger.Account": Rights(view=MONEY),
     "ledger.Posting": Rights(view=MONEY),
+    "losses.MissingCoins": Rights(view=MONEY, change=(FINANCE,)),
     "ledger.ReconcileRun": Rights(view=MONEY),
     "ledger.ExplainedFinding": Rights(view=MONEY, add=(FINANCE,)),
     # People

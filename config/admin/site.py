@@ -26,9 +26,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Today": ("operations.Alarm", "four_eyes.Proposal", "ledger.Stop"),
     "Money": (
         "payments.Payment", "payments.Deposit", "payments.Discrepancy", "payments.PayerReturn", "refunds.Refund",
-        "settlements.Settlement", "transfers.Payout", "transfers.PayoutPolicy", "losses.MissingCoins",
-        "house.Withdrawal", "house.Funding", "house.AllowedAddress", "screening.SanctionsList",
-        "screening.ListedAddress",
+        "settlements.Settlement", "transfers.Payout", "transfers.PayoutPolicy", "house.Withdrawal",
+        "house.Funding", "house.AllowedAddress", "screening.SanctionsList", "screening.ListedAddress",
     ),
     "Merchants": (
         "merchants.Merchant", "people.SignUp", "merchant_wallets.MerchantWallet", "payments.PaymentLink",
@@ -41,7 +40,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "payments.ReadingRequest", "payments.ScanCursor",
     ),
     "Webhooks": ("webhooks.Endpoint", "webhooks.Delivery", "webhooks.Event"),
-    "Ledger": ("ledger.Account", "ledger.Posting", "ledger.ReconcileRun", "ledger.ExplainedFinding"),
+    "Ledger": (
+        "ledger.Account", "ledger.Posting", "losses.MissingCoins", "ledger.ReconcileRun", "ledger.ExplainedFinding",
+    ),
     "People": ("merchants.User", "people.Invitation", "audit.LoggedAction"),
     "Technical": (
         "installation.Standstill", "payments.BalanceChange", "settlements.SettlementRun", "invoices.InvoiceSeries",

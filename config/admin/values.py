@@ -219,8 +219,8 @@ def dollars(usd: int) -> str:
 
 def place_of(row: Any) -> Place:
     """Environment and network of a row, its own or those of the row that it belongs to."""
-    for name in ("transfer", "wallet", "network", "transaction", "payment"):
-        owner = getattr(row, name, None)
-        if isinstance(owner, Model) and not (hasattr(row, "environment") and hasattr(row, "network")):
-            return place_of(owner)
+    if not (hasattr(row, "environment") and hasattr(row, "network")):  # else none of them is read for it
+        for name in ("transfer", "wallet", "network", "transaction", "payment"):
+            if isinstance(owner := getattr(row, name, None), Model):
+                return place_of(owner)
     return str(getattr(row, "environment", "sandbox")), str(getattr(row, "network_id", getattr(row, "network", "")))

@@ -11,7 +11,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.core.validators import MaxValueValidator
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
@@ -20,9 +20,10 @@ from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import ReadOnly, confirms
-from config.admin.columns import Readable, RecordPage
+from config.admin.columns import Readable, RecordPage, ValuesInWords
 from config.admin.story import Section
 from config.admin.values import Shown, instant, money, page_of, place_of, table
+from config.environments import Environment
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops
@@ -184,10 +185,36 @@ def _row(account: Account, line: StatementLine) -> tuple[Shown, ...]:
     )
 
 
+class KindsOfPostings(ValuesInWords):
+    """The kinds that there are, each found by the index: not every posting is read."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        with connection.cursor() as cursor:
+            cursor.execute(_KINDS_OF_POSTINGS, [Environment.values])
+            self.lookup_choices = [kind for (kind,) in cursor.fetchall()]  # type: ignore[assignment]
+
+
+_KINDS_OF_POSTINGS = f"""
+    WITH RECURSIVE step AS (
+        SELECT environment, (
+            SELECT min(kind) FROM {Posting._meta.db_table} AS own WHERE own.environment = each.environment
+        ) AS kind
+        FROM unnest(%s::varchar[]) AS each (environment)
+        UNION ALL
+        SELECT environment, (
+            SELECT min(own.kind) FROM {Posting._meta.db_table} AS own
+            WHERE own.environment = step.environment AND own.kind > step.kind
+        ) FROM step WHERE kind IS NOT NULL
+    )
+    SELECT DISTINCT kind FROM step WHERE kind IS NOT NULL ORDER BY kind
+"""  # noqa: S608 - the name of our own table
+
+
 @admin.register(Posting)
 class PostingAdmin(LedgerAdmin):
     list_display = ("kind", "reference", "environment", "created")
-    list_filter = ("environment", "kind")
+    list_filter = ("environment", ("kind", KindsOfPostings))
     search_fields = ("reference__startswith", "=id")
     search_help_text = "The start of a reference: a transaction hash with its network, or the id of a payment."
     fields = ("kind", "reference", "environment", "memo", "created")

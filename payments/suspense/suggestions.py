@@ -44,12 +44,17 @@ class Suggestion:
     """The money came to this payment's own address, before the payment existed."""
 
     def __str__(self) -> str:
+        return f"{self.payment.public_id} of {self.payment.merchant.name} ({', '.join(self.reasons)})"
+
+    @property
+    def reasons(self) -> list[str]:
+        """What speaks for it, in words."""
         reasons = ["lacks exactly this amount" if self.is_exact else self._lacks()]
         reasons += ["it has the address that the money came to"] * self.is_address_own
         reasons += [f"its memo is {self.payment.memo}"] * self.is_memo_similar
         reasons += ["its merchant has named this transaction"] * self.is_named
         reasons += ["this sender has paid the same merchant before"] * self.is_sender_known
-        return f"{self.payment.public_id} of {self.payment.merchant.name} ({', '.join(reasons)})"
+        return reasons
 
     def _lacks(self) -> str:
         payment = self.payment

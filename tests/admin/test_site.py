@@ -9,7 +9,9 @@ from django.contrib import admin
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
+from config.admin.columns import CountedInPart
 from config.admin.site import GROUPS
+from tests.ledger.books import COINS, FEES, move
 from tests.operations.test_admin import operator
 
 pytestmark = pytest.mark.django_db
@@ -47,3 +49,16 @@ def test_simulated_networks_are_listed_where_there_are_any(settings: Settings) -
     assert "Simulated networks" in operator().get(address).text
     settings.SANDBOX_CHAIN = "testnet"
     assert "Simulated networks" not in operator().get(address).text
+
+
+def test_a_long_list_counts_no_more_than_can_be_paged_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = reverse("admin:ledger_posting_changelist")
+    for _ in range(3):
+        move(1_000_000, debit=COINS, credit=FEES)
+    assert "At least" not in operator().get(address).text
+    monkeypatch.setattr(CountedInPart, "most_counted", 2)
+    shown = operator().get(address)
+    assert "At least" in shown.text
+    assert shown.context["cl"].result_count == 2
+    assert "By kind" in shown.text, "the kinds that there are can be chosen"
+    assert "?kind=moved" in shown.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -14,10 +15,13 @@ from config import ids
 from config.errors import InvalidParameter
 from merchants.four_eyes.models import ProposalStatus
 from merchants.four_eyes.services import AnotherMustAgree, ProposalDecided, agree
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Account
 from merchants.models import Merchant
 from payments import tasks
 from payments.deposits.models import ScanCursor
 from payments.models import BalanceChange
+from payments.monitoring.accounting.result import months_between, result_of
 from payments.monitoring.models import Alarm
 from payments.treasury.losses import holdings
 from payments.treasury.losses.models import Bearer, MissingCoins
@@ -125,6 +129,20 @@ def test_a_loss_is_booked_to_whom_two_operators_name(
     short = [(found.severity, found.delta) for some in findings().values() for found in some]
     # The house owes more than it has until it puts coins in.
     assert short == ([] if bearer == Bearer.MERCHANT else [("warning", -units(payment, "30"))])
+
+
+def test_what_the_house_lost_is_its_result(merchant: Merchant) -> None:
+    lost = []
+    for amount in ("10", "25"):
+        payment = pay_and_confirm(make_payment(ETHEREUM, amount="100", merchant=merchant))
+        destroy(payment, amount)
+        look()
+        lost.append(lose(payment, Bearer.HOUSE))
+    today = lost[0].found_at.astimezone(UTC).date()
+    [row] = (each for each in result_of("sandbox", months_between(today, today)) if each.kind == AccountKind.LOSS)
+    assert -row.amount == sum(each.amount for each in lost)
+    [account] = Account.objects.filter(kind=AccountKind.LOSS)
+    assert account.natural_balance == -row.amount
 
 
 def test_nobody_decides_alone_or_about_another_amount(merchant: Merchant) -> None:

@@ -199,6 +199,21 @@ def test_neighbours_that_changed_places_are_like_and_two_mistakes_are_not() -> N
     assert len(similar_memos("1" * 24)) < 600
 
 
+def test_operators_are_offered_the_suggestions_with_what_speaks_for_each() -> None:
+    payment = make_payment(STELLAR, merchant=make_merchant("Harbour Coffee"))
+    waiting = arrive(payment)
+    client = Client()
+    client.force_login(operators()[0])
+    for row in (waiting, waiting.deposit):
+        assert row is not None
+        shown = client.get(reverse(f"admin:payments_{row._meta.model_name}_change", args=[row.pk])).text
+        for words in ("suggested, not proven", payment.public_id, "Harbour Coffee", "lacks exactly this amount"):
+            assert words in shown
+    chosen = {"action": "attribute", "_selected_action": str(waiting.pk)}
+    asked = client.post(reverse("admin:payments_discrepancy_changelist"), chosen).text
+    assert f'<option value="{payment.public_id}">lacks exactly this amount</option>' in asked
+
+
 # What a merchant sees of it.
 
 
