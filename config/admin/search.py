@@ -19,7 +19,7 @@ from django.db.models import Model, Q, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
-from config.admin.values import page_of
+from config.admin.values import name_of, page_of
 from config.ids import ALPHABET, PublicRecord
 from config.money import AmountNotExact, to_units
 from config.pages.typed_amounts import readings_of
@@ -270,9 +270,8 @@ def _group(model: type[Model], columns: Mapping[str, str], typed: Typed) -> Grou
     hits = []
     for record in model._default_manager.filter(pk__in=columns).order_by("-pk")[:MOST_SHOWN]:
         column = columns[str(record.pk)]
-        text = _shown(record, column, typed)
-        name = record.public_id if isinstance(record, PublicRecord) else str(record)
-        hits.append(Hit(record.pk, name, page_of(model, record.pk), _label(model, column), *typed.cut(text)))
+        name, matched = name_of(record, is_page=True), typed.cut(_shown(record, column, typed))
+        hits.append(Hit(record.pk, name, page_of(model, record.pk), _label(model, column), *matched))
     return Group(title_of(model), hits)
 
 

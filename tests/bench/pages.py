@@ -1,4 +1,5 @@
-"""`python -m tests.bench.pages`: time, queries and bytes of every page of a merchant with a million payments.
+"""`python -m tests.bench.pages`: time, queries and bytes of every page of a merchant with a million payments, and
+of the operators' search.
 
 Each page is measured beside the same page of a merchant with a thousand. A database of its own is filled first, which
 takes most of the time: `--many 100000` is done in a tenth of it.
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 MANY, FEW = 1_000_000, 1_000
 ROUNDS = 5
 CEILING_MILLISECONDS, MOST_QUERIES, MOST_KILOBYTES = 150.0, 12, 60.0
+OF_SEARCHES = 300.0, 30, 60.0
+"""The same of an operator's search, which looks through records of every kind and merchant."""
 EXPORTED = 100_000
 ONE_PART = 0.001
 """Seconds: a turn that is over when its first part is written."""
@@ -75,6 +78,17 @@ PAGES = {
     "settings": "/dashboard/settings",
     "policy": "/dashboard/settings/policy",
     "audit log": "/dashboard/audit",
+    "operators' search, end of an id": "/admin/search?q={end_of_id}",
+    "operators' search, an id": "/admin/search?q={completed}",
+    "operators' search, middle of a hash": "/admin/search?q={part_of_hash}",
+    "operators' search, an address": "/admin/search?q={sender}",
+    "operators' search, metadata of one": "/admin/search?q=order-777",
+    "operators' search, metadata of all": "/admin/search?q=@example.org",
+    "operators' search, long ago": "/admin/search?q=spring",
+    "operators' search, an amount": "/admin/search?q=49.99",
+    "operators' search, coins": "/admin/search?q=49,99%20USDC",
+    "operators' search, a merchant": "/admin/search?q=payments",
+    "operators' search, nothing": "/admin/search?q=no-such-text",
 }
 
 
@@ -128,7 +142,7 @@ def _merchants(*numbers: int) -> list[Shop]:
     from tests.bench.million import Fill
     from tests.bench.viewing import Shop
     from tests.dashboard.addresses import make_records
-    from tests.factories import make_member, make_merchant
+    from tests.factories import make_member, make_merchant, make_user
 
     made = []
     for number in numbers:  # all of them before the first is filled: what is made looks through all there is
@@ -144,9 +158,10 @@ def _merchants(*numbers: int) -> list[Shop]:
         cursor.execute("RESET statement_timeout")
     shops = []
     for number, member, records in made:
-        client = Client(SERVER_NAME="localhost")
-        client.force_login(member.user)
-        shops.append(Shop(client, records, number))
+        owner, operator = Client(SERVER_NAME="localhost"), Client(SERVER_NAME="localhost")
+        owner.force_login(member.user)
+        operator.force_login(make_user(is_staff=True, is_superuser=True))
+        shops.append(Shop(owner, operator, records, number))
     return shops
 
 
@@ -155,6 +170,9 @@ def _page_line(name: str, address: str, small: Shop, large: Shop) -> Line:
 
     The goal is for the lesser of the two, and the ratio is that of the processor's where it is known.
     """
+    milliseconds, most, kilobytes = CEILING_MILLISECONDS, MOST_QUERIES, MOST_KILOBYTES
+    if address.startswith("/admin/search"):
+        milliseconds, most, kilobytes = OF_SEARCHES
     queries = max(shop.queries(address) for shop in (small, large))
     sent = large.first_view_bytes(address) / 1000
     views: dict[int, list[View]] = {small.number: [], large.number: []}
@@ -167,8 +185,8 @@ def _page_line(name: str, address: str, small: Shop, large: Shop) -> Line:
         f"{many:.1f} ms ({many_processor:.1f} of the processor), {queries} queries, {sent:.1f} kB",
         f"{few:.1f} ({few_processor:.1f}) ms with {small.number:,}",
         f"{many_processor / few_processor:.1f}x",
-        f"<= {CEILING_MILLISECONDS:.0f} ms, {MOST_QUERIES}, {MOST_KILOBYTES:.0f} kB",
-        min(many, many_processor) <= CEILING_MILLISECONDS and queries <= MOST_QUERIES and sent <= MOST_KILOBYTES,
+        f"<= {milliseconds:.0f} ms, {most}, {kilobytes:.0f} kB",
+        min(many, many_processor) <= milliseconds and queries <= most and sent <= kilobytes,
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # What a page, a style sheet or a script asks for in its turn. Pictures of a style sheet are named within it.
 _ASKED_FOR = re.compile(r"""(?:src|href)="(/static/[^"#]+)|from "\.(/[^"]+)"|url\(["']?(/static/[^"')#]+)""")
 
+ADMIN = "/admin/"
+
 
 @dataclass(frozen=True)
 class View:
@@ -28,10 +30,10 @@ class View:
 
 
 class Shop:
-    """A merchant with so many payments, and a browser in which its owner has logged in."""
+    """A merchant with so many payments, and the browsers of its owner and of an operator."""
 
-    def __init__(self, client: Client, records: Records, number: int) -> None:
-        self._client, self.records, self.number = client, records, number
+    def __init__(self, owner: Client, operator: Client, records: Records, number: int) -> None:
+        self._owner, self._operator, self.records, self.number = owner, operator, records, number
         self._values = self._found()
 
     def _found(self) -> dict[str, str]:
@@ -89,7 +91,7 @@ class Shop:
         """How many statements a page takes, as `tests/dashboard/test_queries.py` counts them."""
         from tests.dashboard.test_queries import queries_of
 
-        return len(queries_of(self._client, address.format(**self._values)))
+        return len(queries_of(self._client_of(address), address.format(**self._values)))
 
     def first_view_bytes(self, address: str) -> int:
         """What a browser that has nothing yet is sent for a page: with headers, compressed, and all that it names."""
@@ -112,11 +114,16 @@ class Shop:
     @cache  # noqa: B019 - for as long as the run
     def _sent(self, path: str) -> tuple[str, int]:
         """The text of a reply, and how many bytes it takes."""
-        plain, packed = (self._client.get(path, headers={"Accept-Encoding": each}) for each in ("identity", "gzip"))
+        plain, packed = (
+            self._client_of(path).get(path, headers={"Accept-Encoding": each}) for each in ("identity", "gzip")
+        )
         heads = sum(len(name) + len(value) + 4 for name, value in packed.items())
         return plain.getvalue().decode(errors="replace"), len(packed.getvalue()) + heads
 
+    def _client_of(self, path: str) -> Client:
+        return self._operator if path.startswith(ADMIN) else self._owner
+
     def _get(self, address: str) -> None:
-        reply = self._client.get(address.format(**self._values))
+        reply = self._client_of(address).get(address.format(**self._values))
         if reply.status_code != 200:
             raise RuntimeError(f"{address}: {reply.status_code}")
