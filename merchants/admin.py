@@ -27,9 +27,7 @@ from merchants.services import (
     fee_bps_of,
     open_merchant,
     rename_merchant,
-    resume_merchant,
     revoke_api_key,
-    suspend_merchant,
 )
 
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
@@ -136,7 +134,6 @@ class MerchantAdmin(RecordPage[Merchant]):
         "created_at",
         "money",
     )
-    actions = ("suspend", "resume")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
         return ("public_id", "is_active", "created_at", "money", *(("email",) if obj else ()))
@@ -168,18 +165,6 @@ class MerchantAdmin(RecordPage[Merchant]):
 
     def has_delete_permission(self, request: HttpRequest, obj: Merchant | None = None) -> bool:
         return False
-
-    @admin.action(description="Suspend: their keys stop working", permissions=["change"])
-    def suspend(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> None:
-        for merchant in chosen:
-            suspend_merchant(merchant=merchant)
-        messages.success(request, f"{len(chosen)} suspended.")
-
-    @admin.action(description="Resume: their keys work again", permissions=["change"])
-    def resume(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> None:
-        for merchant in chosen:
-            resume_merchant(merchant=merchant)
-        messages.success(request, f"{len(chosen)} resumed.")
 
 
 @admin.register(ApiKey)

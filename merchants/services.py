@@ -146,18 +146,6 @@ def change_fee(*, merchant: Merchant, fee_bps: int | None) -> None:
     merchant.save(update_fields=["fee_bps"])
 
 
-def suspend_merchant(*, merchant: Merchant) -> None:
-    """Suspend a merchant: its keys stop working with the next request; its payments stay watched, and its settlement
-    schedule pauses."""
-    merchant.is_active = False
-    merchant.save(update_fields=["is_active"])
-
-
-def resume_merchant(*, merchant: Merchant) -> None:
-    merchant.is_active = True
-    merchant.save(update_fields=["is_active"])
-
-
 # --- keys --------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from django.test import Client
 from config.environments import Environment
 from merchants.members import add_member
 from merchants.models import Member, Merchant, Plan, User
+from merchants.people.suspension import suspend_merchant
 from merchants.roles import Role
 from merchants.services import IssuedKey, issue_api_key, open_merchant
 
@@ -34,6 +35,10 @@ def make_merchant(name: str | None = None, *, plan: str = Plan.STARTER, owner: U
 
 def make_member(merchant: Merchant | None = None, *, role: str = Role.OWNER) -> Member:
     return add_member(merchant=merchant or make_merchant(), user=make_user(), role=role)
+
+
+def suspend(merchant: Merchant) -> None:
+    assert suspend_merchant(merchant=merchant, reason="A test.", by=make_user(is_staff=True))
 
 
 def make_key(

@@ -382,11 +382,16 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
 
     paginator = CountedInPart
 
+    def allows(self, action: str, row: M) -> bool:
+        """False for an action that this record has no use for: its page has no button for it."""
+        return True
+
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
         row = context.get("original")
         if row is not None:
             actions: Any = self.get_actions(request).items()
-            rest = [(name, words) for name, (_, _, words) in actions if name != "delete_selected"]
+            possible = (each for each in actions if each[0] != "delete_selected" and self.allows(each[0], row))
+            rest = [(name, words) for name, (_, _, words) in possible]
             columns = [each for each in self.get_list_display(request) if isinstance(each, Column)]
             facts = [(each.short_description, each(row)) for each in columns]
             context |= {"story": context.get("story") or story_of(row), "facts": facts, "possible": rest}

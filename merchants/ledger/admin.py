@@ -429,6 +429,11 @@ class StopForm(forms.ModelForm[Stop]):
         help_text="Halts the network: nothing is read, credited or paid there, and no payment is made on it.",
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "environment" in self.fields:
+            self.fields["environment"].required = True  # only a suspension is of both, and it is not made here
+
     def clean(self) -> dict[str, Any]:
         if not self.errors:
             try:

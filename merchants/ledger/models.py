@@ -127,6 +127,7 @@ class StopKind(models.TextChoices):
     HALT = "halt", "Reading, crediting and payouts of a network"
     WALLET = "wallet", "Signing for a wallet"
     MERCHANT = "merchant", "Payouts of a merchant"
+    SUSPENSION = "suspension", "A merchant as a whole"
 
 
 class StopQuerySet(models.QuerySet["Stop"]):
@@ -163,7 +164,9 @@ class Stop(models.Model):
     kind = models.CharField(
         max_length=10, choices=StopKind.choices, default=StopKind.BREAKER, db_default=StopKind.BREAKER.value
     )
-    environment = models.CharField(max_length=10, choices=Environment.choices)
+    environment = models.CharField(
+        max_length=10, choices=Environment.choices, blank=True, help_text="Empty: both, of a suspended merchant."
+    )
     network = models.CharField(max_length=20, blank=True, help_text="Empty: all networks.")
     asset = models.CharField(max_length=8, blank=True, default="", db_default="", help_text="Empty: all coins.")
     address = models.CharField(
@@ -200,11 +203,14 @@ class Stop(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.what} ({self.environment})"
+        return f"{self.what} ({self.environment})" if self.environment else self.what
 
     @property
     def what(self) -> str:
-        """`all payouts`, `payouts of Shop`, `polygon`, `USDC on polygon`, `reading of polygon`, `wallet polygon 0x`."""
+        """`all payouts`, `payouts of Shop`, `Shop, suspended`, `polygon`, `USDC on polygon`, `reading of polygon`,
+        `wallet polygon 0x`."""
+        if self.kind == StopKind.SUSPENSION:
+            return f"{self.merchant}, suspended"
         if self.merchant is not None:
             return f"payouts of {self.merchant}"
         where = self.network or "all payouts"

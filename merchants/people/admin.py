@@ -14,18 +14,21 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from config.admin.base import ReadOnly
+from config.admin.base import ReadOnly, confirms
 from config.admin.columns import RecordPage, Table
 from config.errors import DomainError
 from merchants.admin import MerchantAdmin, UserAdmin
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.people import note_reset
+from merchants.ledger.stops import propose_lifting
 from merchants.models import Member, Merchant, User
 from merchants.people import operator_rights
 from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
 from merchants.people.operator_rights import Terms, propose_member, propose_removal, set_terms
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
+from merchants.people.suspension import suspend_merchant, suspension_of
+from merchants.roles import Role
 
 # allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
 # to it with nobody agreeing, so what a group may do is settled when it is made.
@@ -46,9 +49,14 @@ class MemberInline(Table[Member, Merchant]):
         return False  # to get another role a member is removed and added again
 
 
+_STATE = {True: "active", False: "suspended"}
+
+
 @admin.register(Merchant)
 class MerchantOfPeopleAdmin(MerchantAdmin):
     """Merchants with their members: whom an operator adds, another must agree to."""
+
+    actions = ("suspend", "resume")
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
@@ -88,6 +96,59 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
             else:
                 if removal is not None:
                     self._show(request, removal)
+
+    def has_resume_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ledger.change_stop")
+
+    def allows(self, action: str, row: Merchant) -> bool:
+        return row.is_active == (action == "suspend") if action in self.actions else True
+
+    @admin.action(description="Suspend: keys, links and changes are refused", permissions=["change"])
+    @confirms(
+        title="Suspend this merchant?",
+        consequence="From now on: API keys and payment links are refused, its people can only look at the dashboard, "
+        "and its settlement schedule pauses. As before: payments that were made are watched and credited, payers can "
+        "still pay them, and what was settled is paid; to stop that as well, stop its payouts under Stops. Its owners "
+        "get a mail, without your reason, and a row in their audit log.",
+        note_label="Why? Operators read it under Stops, with your name; the merchant does not.",
+        describe=lambda merchant: f"{merchant}: {_STATE[merchant.is_active]} → suspended; {_told(merchant)}",
+    )
+    def suspend(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> None:
+        reason, by = request.POST["note"].strip(), cast("User", request.user)
+        for merchant in chosen:
+            if suspend_merchant(merchant=merchant, reason=reason, by=by):
+                self.log_change(request, merchant, f"Suspended: {reason}")
+                self.message_user(request, f"{merchant} is suspended.", messages.SUCCESS)
+            else:
+                self.message_user(request, f"{merchant} was suspended before.", messages.WARNING)
+
+    @admin.action(description="End the suspension: everything works again", permissions=["resume"])
+    @confirms(
+        title="Let this merchant go on?",
+        consequence="API keys, payment links, the dashboard and the settlement schedule work again at once, when as "
+        "many operators agree as production asks for. Its owners get a mail and a row in their audit log.",
+        note_label="What was found out?",
+        describe=lambda merchant: f"{merchant}: {_STATE[merchant.is_active]} → active; {_told(merchant)}",
+    )
+    def resume(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> None:
+        for merchant in chosen:
+            stop = suspension_of(merchant)
+            if stop is None:
+                self.message_user(request, f"{merchant} is not suspended.", messages.WARNING)
+                continue
+            note = request.POST["note"].strip()
+            try:
+                proposal = propose_lifting(stop, by=cast("User", request.user), note=note)
+            except DomainError as error:
+                self.message_user(request, f"{merchant}: {error.message}", messages.ERROR)
+            else:
+                self.log_change(request, merchant, f"Suspension to end: {note}")
+                self._show(request, proposal)
+
+
+def _told(merchant: Merchant) -> str:
+    owners = list(Member.objects.filter(merchant=merchant, role=Role.OWNER).values_list("user__email", flat=True))
+    return f"a mail goes to {', '.join(owners)}" if owners else "it has no owner who would get a mail"
 
 
 @admin.register(User)

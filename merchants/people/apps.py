@@ -7,3 +7,6 @@ class PeopleConfig(AppConfig):
     name = "merchants.people"
     label = "people"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from merchants.people import suspension  # noqa: F401 - it registers how a suspension is lifted

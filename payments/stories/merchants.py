@@ -19,7 +19,7 @@ from config.environments import Environment
 from config.pages import wording
 from merchants.access.throttling import requests_per_minute
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.models import Account, Stop
+from merchants.ledger.models import Account, Stop, StopKind
 from merchants.models import Member, Merchant
 from merchants.people import second_factors
 from merchants.services import fee_bps_of
@@ -72,7 +72,8 @@ def of_merchant(merchant: Merchant) -> Iterator[Section]:
 def _health(merchant: Merchant, now: datetime) -> Iterator[Row]:
     """A fact in a row, each with a link to its list; what does not occur has no row, except the success rates."""
     for stop in Stop.objects.standing().filter(merchant=merchant).order_by("environment"):
-        yield linked(stop, "Payouts stopped"), stop.get_environment_display(), instant(stop.since), stop.reason
+        what = "Suspended" if stop.kind == StopKind.SUSPENSION else "Payouts stopped"
+        yield linked(stop, what), stop.get_environment_display() or "Both", instant(stop.since), stop.reason
     for environment in (Environment.PRODUCTION, Environment.SANDBOX):
         yield _success(merchant, environment, now)
     for each in what_waits(lambda _: True, merchant):

@@ -12,8 +12,8 @@ from django.utils import timezone
 from config.environments import Environment
 from merchants.access import attempts
 from merchants.models import ApiKey, AttemptCount
-from merchants.services import IssuedKey, revoke_api_key, suspend_merchant
-from tests.factories import PASSWORD, ApiClient, api_client, key_headers, make_key, make_member
+from merchants.services import IssuedKey, revoke_api_key
+from tests.factories import PASSWORD, ApiClient, api_client, key_headers, make_key, make_member, suspend
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.access.probe")]
 
@@ -162,7 +162,7 @@ def test_a_key_bound_to_networks_works_only_from_there(address: str, expected: i
 
 def test_a_suspended_merchant_is_refused() -> None:
     issued = make_key()
-    suspend_merchant(merchant=issued.key.merchant)
+    suspend(issued.key.merchant)
     assert outcome(get(key_headers(issued))) == (403, "merchant_inactive")
 
 

@@ -40,7 +40,7 @@ ACTS: dict[str, str] = {
         "BillingDetails:treatment ColdWallet:address,environment,network "
         "Debt:collected,write_off DebtDecision:take_back Discrepancy:accept,attribute "
         "ExplainedFinding:finding,note,until,withdraw Funding:amount,asset,cancel,environment,network,reason "
-        "Merchant:fee,name,plan,requests_per_minute,resume,suspend "
+        "Merchant:fee,name,plan,requests_per_minute,suspend "
         "MissingCoins:let_house_bear,let_merchant_bear NativeCoin:bring_in,note "
         "NetworkSnapshot:let_back,sweep_now PayerReturn:call_back,give_back Payout:approve,reject,try_again "
         "Settlement:retry Stop:address,asset,environment,is_halt,merchant,network,reason Withdrawal:cancel"

@@ -36,7 +36,7 @@ TWO: dict[str, str] = {
     "Discrepancy": "accept attribute",
     "ExplainedFinding": "finding note until",
     "Funding": "amount asset environment network reason",
-    "Merchant": "fee plan",  # above the bound
+    "Merchant": "fee plan resume",  # a fee above the bound
     "Merchant/Member": "delete role user",  # of an owner or admin
     "MissingCoins": "let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",
@@ -61,7 +61,7 @@ ONE: dict[str, str] = {
     "Funding": "cancel",
     "Invitation": "delete email",
     "Invoice": "invoice_page",
-    "Merchant": "email name requests_per_minute resume suspend",
+    "Merchant": "email name requests_per_minute suspend",
     "NativeCoin": "bring_in note",
     "NetworkSnapshot": "let_back sweep_now",
     "PayerReturn": "call_back",

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
-from tests.factories import api_client, make_key, make_member, make_merchant, make_user
+from tests.factories import api_client, make_key, make_member, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -75,14 +75,6 @@ def test_only_an_enterprise_merchant_has_a_budget_of_its_own(superuser: Client) 
     entered = {"name": "Shop", "email": "shop@example.com", "plan": "starter", "requests_per_minute": "9000"}
     assert superuser.post("/admin/merchants/merchant/add/", entered).status_code == 200
     assert not Merchant.objects.exists()
-
-
-def test_suspending_stops_the_keys_and_resuming_brings_them_back(superuser: Client) -> None:
-    merchant = make_merchant()
-    client = api_client(make_key(merchant))
-    for action, status in (("suspend", 403), ("resume", 200)):
-        superuser.post("/admin/merchants/merchant/", {"action": action, "_selected_action": str(merchant.pk)})
-        assert client.call("GET", "/merchant").status_code == status
 
 
 def test_a_revoked_key_stops_working(superuser: Client) -> None:

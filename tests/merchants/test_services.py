@@ -19,8 +19,6 @@ from merchants.services import (
     fee_bps_of,
     open_merchant,
     rename_merchant,
-    resume_merchant,
-    suspend_merchant,
     update_settings,
 )
 from merchants.wallets import ANY_WALLET, WalletRules
@@ -67,13 +65,9 @@ def test_a_plan_sets_the_budget_of_an_enterprise_merchant_only() -> None:
     assert Merchant.objects.get().requests_per_minute is None
 
 
-def test_a_merchant_is_renamed_suspended_and_resumed() -> None:
-    merchant = make_merchant()
-    rename_merchant(merchant=merchant, name="Other")
-    suspend_merchant(merchant=merchant)
-    assert list(Merchant.objects.values_list("name", "is_active")) == [("Other", False)]
-    resume_merchant(merchant=merchant)
-    assert Merchant.objects.get().is_active
+def test_a_merchant_is_renamed() -> None:
+    rename_merchant(merchant=make_merchant(), name="Other")
+    assert Merchant.objects.get().name == "Other"
 
 
 def test_an_operator_gives_a_merchant_a_fee_of_its_own(settings: Settings) -> None:

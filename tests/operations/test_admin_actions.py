@@ -14,8 +14,6 @@ ASKS_NOTHING = {
     "redeliver": "sends a webhook again",
     "let_in": "lets a person who signed up open a merchant; nothing of theirs moves money by that",
     "turn_away": "forgets a person who signed up and has nothing yet",
-    "suspend": "stops a merchant's keys",
-    "resume": "lets a merchant's keys work again",
     "revoke": "stops one key pair",
     "read_again": "reads past blocks of a network again, as every scan does",
     "try_again": "asks a network about a held payout sooner; limits, approvals and the wallet hold it as before",
@@ -35,4 +33,4 @@ def test_whatever_lets_money_move_asks_first() -> None:
                     f"{type(page).__name__}.{action.__name__} does not ask first"
                 )
                 asking.add(action.__name__)
-    assert {"accept", "approve", "reject", "retry", "lift", "freeze", "bring_in"} <= asking
+    assert {"accept", "approve", "reject", "retry", "lift", "resume", "freeze", "bring_in"} <= asking

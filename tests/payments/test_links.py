@@ -25,7 +25,7 @@ from payments.rates.quoting import RateUnavailable
 from payments.services import PaymentNotCancellable, cancel_payment
 from payments.states import PaymentStatus
 from payments.terms import WalletNotAllowed
-from tests.factories import make_merchant
+from tests.factories import make_merchant, suspend
 from tests.payments.linking import begin, make_link
 from tests.payments.scenes import (
     ETHEREUM,
@@ -161,8 +161,8 @@ def test_a_link_that_is_out_of_use_makes_no_payment(fields: dict[str, Any], stat
 
 def test_a_link_of_a_merchant_who_is_no_customer_any_more_makes_no_payment() -> None:
     link = make_link()
-    link.merchant.is_active = False
-    link.merchant.save()
+    suspend(link.merchant)
+    link.merchant.refresh_from_db()
     with pytest.raises(LinkNotActive):
         begin(link)
 

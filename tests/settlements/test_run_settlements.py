@@ -10,12 +10,11 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.celery import app
-from merchants.services import suspend_merchant
 from payments.models import BalanceChange
 from payments.transfers.models import Payout
 from settlements import tasks
 from settlements.models import Settlement, SettlementRun
-from tests.factories import make_merchant
+from tests.factories import make_merchant, suspend
 from tests.settlements.scenes import ETHEREUM, PRODUCTION, SANDBOX, STELLAR, WALLETS, earn, make_merchant_who
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +54,7 @@ def test_it_can_be_limited_to_a_merchant_and_an_environment() -> None:
 def test_a_suspended_merchant_is_not_settled() -> None:
     merchant = make_merchant()
     earn(merchant, "10")
-    suspend_merchant(merchant=merchant)
+    suspend(merchant)
     assert run("--now") == ["0 runs, 0 settlements"]
 
 

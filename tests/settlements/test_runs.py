@@ -10,14 +10,14 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.services import change_fee, suspend_merchant, update_settings
+from merchants.services import change_fee, update_settings
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from settlements import due_runs
 from settlements.models import Settlement, SettlementRun
 from settlements.services import preview, run_now
 from settlements.states import SettlementStatus, Trigger
-from tests.factories import make_merchant
+from tests.factories import make_merchant, suspend
 from tests.payments import scenes as payments
 from tests.settlements.scenes import (
     ETHEREUM,
@@ -171,7 +171,7 @@ def test_a_run_that_was_asked_for_leaves_the_schedule_alone() -> None:
 def test_manual_and_suspended_merchants_have_no_schedule() -> None:
     make_merchant_who(settlement_frequency="manual")
     suspended = make_merchant()
-    suspend_merchant(merchant=suspended)
+    suspend(suspended)
     assert due_runs.run_due(tomorrow(), environment=SANDBOX) == 0
 
 

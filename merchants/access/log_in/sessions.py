@@ -185,6 +185,10 @@ _LET_IN_LATELY = gettext_lazy(
     "The operator of this service gave you access recently. For %(hours)s hours you cannot refund payments, "
     "create keys, change wallets or manage members. The owners were told by e-mail."
 )
+_SUSPENDED = gettext_lazy(
+    "The operator of this service has suspended this business: you can look at everything and change nothing. Ask the "
+    "operator."
+)
 _MemberView = Callable[Concatenate[MemberRequest, _P], HttpResponseBase]
 _View = Callable[Concatenate[HttpRequest, _P], HttpResponseBase]
 
@@ -223,6 +227,8 @@ def member_required(
     Ballast run before it begins, in `before_transaction`, which gets the arguments of the view. A page that does
     `several` things does each by `request.action.alone()`, and changes nothing beside.
 
+    While the merchant is suspended, only what needs no more than the permission to see is done.
+
     Strangers are sent to log in; people who are no member of any merchant, or whose role lacks the permission, are
     refused with 403.
     """
@@ -248,6 +254,9 @@ def member_required(
             where = "" if action in OF_THE_ACCOUNT else known.environment
             if is_change and action in SENSITIVE and waits(member.user, where):
                 messages.error(request, _LET_IN_LATELY % {"hours": hours_of_waiting(where)})
+                return redirect("dashboard")
+            if is_change and action and action.permission != Permission.SEE and not known.merchant.is_active:
+                messages.error(request, _SUSPENDED)
                 return redirect("dashboard")
             if action is None:
                 with as_chosen(language=member.language, zone=member.timezone, numbers=member.number_style):
