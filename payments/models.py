@@ -345,6 +345,9 @@ class Deposit(models.Model):
         blank=True,
         help_text="What a sanctions list says of the sender, as it was when this was first compared with it.",
     )
+    screen_at = models.DateTimeField(
+        null=True, help_text="When the network's sanctions oracle is queried about the sender; empty: it is not."
+    )
     sweep = models.ForeignKey(
         "payments.Sweep",
         null=True,
@@ -381,6 +384,11 @@ class Deposit(models.Model):
             models.Index(fields=["payment", "id"], name="deposit_of_payment"),
             models.Index(fields=["sender"], name="deposit_by_sender"),
             models.Index(fields=["environment", "network"], name="deposit_with_evidence", condition=~Q(evidence="")),
+            models.Index(
+                fields=["environment", "network", "screen_at"],
+                name="deposit_to_screen",
+                condition=Q(screen_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

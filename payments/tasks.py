@@ -35,7 +35,7 @@ from payments.monitoring.states import AlarmKind
 from payments.rates import recording
 from payments.rates.quoting import refresh_rates as refresh
 from payments.states import DepositStatus
-from payments.suspense import small_remainders, surplus_policy
+from payments.suspense import review, small_remainders, surplus_policy
 from payments.transfers.execution.executor import check_set_up
 from payments.treasury import native_deposits, sweep_booking, sweeping
 from payments.treasury.models import NativeCoin, Sweep, SweepRequest
@@ -64,6 +64,8 @@ def read_new(environment: str, network: str) -> None:
         for _ in range(MAX_SCANS_IN_A_ROW):
             if not watch_network(environment, network):
                 break
+    with contained("senders not screened", expected=USUAL, **place):
+        review.screen_senders(environment, network)
     with contained("deposits of no payment could not be booked", **place):
         unattributed.book_unattributed(environment, network)
     with contained("alarms about providers not updated", **place):

@@ -99,6 +99,12 @@ def kind_of(environment: str) -> settings_parser.Kind | None:
     return settings_parser.MAINNET
 
 
+def oracle_of(environment: str, network: str) -> str:
+    """The contract that names sanctioned accounts on a network in use; empty where none is queried."""
+    kind = kind_of(environment)
+    return "" if kind is None else settings_lookup.settings_of(network, kind).oracle
+
+
 def is_simulated(environment: str) -> bool:
     """Whether rows in the database stand in for the networks there: no node answers, and no wallet knows them."""
     return environment == Environment.SANDBOX and settings.SANDBOX_CHAIN == SIMULATED

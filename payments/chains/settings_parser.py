@@ -67,6 +67,8 @@ class NetworkSettings:
     """The address that keeps what the hot wallet does not need: a hardware wallet or a multisig."""
     sweeps_to_cold: bool = True
     """Whether sweeps go to the cold wallet, where there is one."""
+    oracle: str = ""
+    """The contract that names sanctioned accounts; empty: none is queried."""
     keystore: str = field(default="", repr=False)
     keystore_password: str = field(default="", repr=False)
     hot_wallet_key: str = field(default="", repr=False)
@@ -132,6 +134,7 @@ def _networks(family: Family) -> dict[str, NetworkProfile]:
 def _evm_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSettings:
     evm = _networks("evm")
     tips, caps = _gwei_prices(variables, evm)
+    oracles = _oracles(variables, evm)
     found: AllNetworkSettings = {}
     agreeing, separate = _agreeing(variables), tuple(variables.names("SEPARATE_PROVIDERS"))
     for kind in (MAINNET, TESTNET):
@@ -154,6 +157,7 @@ def _evm_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSetti
                     agreeing=agreeing,
                     separate=separate,
                     one_may_decide=name in alone,
+                    oracle=oracles.get(name, "") if kind == MAINNET else "",
                     tip_floor_gwei=tips[name],
                     fee_cap_gwei=caps[name],
                     signer_url=signer_url,
@@ -174,6 +178,17 @@ def _cold_settings(variables: Variables, kind: Kind, hot_wallet: str) -> dict[st
         variables.refuse(setting, "is the hot wallet; set it to another address, or unset it")
     goal = variables.choice(f"{kind}EVM_SWEEPS_TO", ("cold", "hot"), "cold")
     return {"cold_wallet": cold, "sweeps_to_cold": goal == "cold"}
+
+
+def _oracles(variables: Variables, evm: Collection[str]) -> dict[str, str]:
+    """The contract that names sanctioned accounts, by network."""
+    wanted = f"a list of contracts; set it like {next(iter(evm))}=0x40C57923924B5c5c5455c48D93317139ADDaC8fb"
+    found = variables.mapping("SANCTIONS_ORACLES", values=r"0x[0-9a-fA-F]{40}", wanted=wanted, keys=evm)
+    try:
+        return {name: evm_addresses.parse(text) for name, text in found.items()}
+    except InvalidAddress as error:
+        variables.refuse("SANCTIONS_ORACLES", f"has what is no address. {error}".removesuffix("."))
+        return {}
 
 
 def _address_key(variables: Variables, kind: Kind) -> str:

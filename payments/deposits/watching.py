@@ -22,7 +22,7 @@ from merchants.ledger.models import Stop
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.protocol.scans import Scan
 from payments.chains.protocol.transfers import IncomingTransfer
-from payments.chains.registry import chain
+from payments.chains.registry import chain, oracle_of
 from payments.deposits.address_derivations import require_as_noted
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.crediting import not_due, request_assessment
@@ -349,11 +349,16 @@ def _new_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uui
         block_time=transfer.block_time,
         first_block_time=transfer.block_time,
         said_by=list(transfer.said_by),
+        screen_at=_screen_at(cursor.environment, cursor.network),
     )
     if deposit.conflicting_memo:
         logger.warning("memo and muxed id disagree", deposit=str(deposit), memo=deposit.conflicting_memo)
     logger.info("deposit seen", network=cursor.network, deposit=str(deposit), matched=payment_id is not None)
     return deposit
+
+
+def _screen_at(environment: str, network: str) -> datetime | None:
+    return timezone.now() if oracle_of(environment, network) else None
 
 
 def _move_deposit(deposit: Deposit, transfer: IncomingTransfer) -> None:
@@ -381,6 +386,8 @@ def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: u
                 Payment.objects.filter(pk=key).update(deposit_count=F("deposit_count") + more)
     deposit.payment_id, deposit.amount = payment_id, transfer.amount
     deposit.contract, deposit.asset, deposit.decimals = transfer.contract, transfer.asset.code, transfer.asset.decimals
+    if deposit.sender != transfer.sender:
+        deposit.screen_at = _screen_at(deposit.environment, deposit.network)
     deposit.sender, deposit.recipient, deposit.memo = transfer.sender, transfer.recipient, transfer.memo or ""
     deposit.conflicting_memo, deposit.inner_hash = transfer.conflicting_memo or "", transfer.inner_hash
     deposit.save()

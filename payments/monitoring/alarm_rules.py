@@ -239,6 +239,12 @@ def _of_review(environment: str, network: str) -> Iterator[AlarmCondition]:
             state = "held" if row.is_in_review else "not held" if row.payment_id else "of no payment"
             where = f"{coins} from {row.sender}, {state}"
         yield AlarmCondition(AlarmKind.SCREENED, f"{where}. {row.evidence}", str(row.pk))
+    waiting = review.unanswered(environment, network)
+    if first := waiting.order_by("seen_at").first():
+        message = (
+            f"The sanctions oracle gives no answer about senders of {waiting.count()} deposits. The first: {first}."
+        )
+        yield AlarmCondition(AlarmKind.SCREENED, message)
 
 
 def _of_gas_tank(snapshot: NetworkSnapshot) -> Iterator[AlarmCondition]:

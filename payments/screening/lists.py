@@ -20,8 +20,8 @@ from payments.screening.models import ListedAddress, SanctionsList
 
 logger = structlog.get_logger(__name__)
 
-ORACLE = "oracle"
-"""The source of addresses that a contract on a network has named; no file."""
+ORACLE = "oracle of"
+"""The beginning of the source of addresses that a contract on a network has named; no file."""
 
 
 class ListIsOlder(DomainError):
@@ -44,7 +44,7 @@ def import_list(file: BufferedReader[Any], *, name: str, source: str = "") -> Sa
     file.seek(0)
     parsed = parse(file)
     source = (source or parsed.source).strip().lower()
-    if not source or source == ORACLE or len(source) > _LONGEST_SOURCE:
+    if not source or source.startswith(ORACLE) or len(source) > _LONGEST_SOURCE:
         raise InvalidParameter("Say whose list it is, in at most 40 letters.", param="source")
     with transaction.atomic():
         for environment in sorted(Environment.values):

@@ -10,7 +10,10 @@ from django.utils import timezone
 
 
 class SanctionsList(models.Model):
-    """An import of a list. The newest of each source is in force; those before stay as a record, without addresses."""
+    """An import of a list. The newest of each source is in force; those before stay as a record, without addresses.
+
+    A network's oracle has one row, with what it has named of the addresses that it was queried about.
+    """
 
     source = models.CharField(max_length=40, help_text="Whose list it is, as ofac or eu.")
     file_name = models.CharField(max_length=200)
@@ -34,7 +37,8 @@ class SanctionsList(models.Model):
 
     def __str__(self) -> str:
         published = f", published {self.published_on}" if self.published_on else ""
-        return f"{self.source} ({self.file_name}{published}, SHA-256 {self.sha256})"
+        digest = f", SHA-256 {self.sha256}" if self.sha256 else ""
+        return f"{self.source} ({self.file_name}{published}{digest})"
 
 
 class ListedAddress(models.Model):

@@ -18,6 +18,7 @@ from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import InsufficientFunds, post_drafts
 from merchants.models import User
+from payments.chains.registry import chain, oracle_of
 from payments.deposits.assessment_effects import DepositEffects
 from payments.deposits.crediting import request_assessment
 from payments.deposits.postings import deposit_postings
@@ -25,6 +26,7 @@ from payments.deposits.recording import record_deposits, record_seen
 from payments.models import Deposit, Payment
 from payments.screening.matching import MAY_RELEASE, evidence_of, is_released, released
 from payments.screening.models import SanctionsList
+from payments.screening.oracle import AGAIN_AFTER, GIVEN_UP_AFTER, no_answer, query_oracle
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
 from payments.transfers.models import Payout
 from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
@@ -33,6 +35,9 @@ logger = structlog.get_logger(__name__)
 
 COMPARED_AGAIN_AFTER = timedelta(minutes=1)
 """Time after an import when what came and left is compared once more: by then nothing goes on that began before it."""
+
+SENDERS_AT_ONCE = 50
+UNANSWERED_AFTER = timedelta(minutes=10)
 
 _PEOPLE_KEPT = 120  # characters of the field
 
@@ -81,6 +86,37 @@ def alarming(environment: str, network: str) -> Iterator[Deposit | Payout]:
     yield from awaiting_release(environment, Deposit.objects.filter(**here).exclude(status=DepositStatus.ORPHANED))
     given_up = (PayoutStatus.FAILED, PayoutStatus.CANCELLED)
     yield from awaiting_release(environment, Payout.objects.filter(**here).exclude(status__in=given_up))
+
+
+def screen_senders(environment: str, network: str) -> None:
+    """Query the network's oracle about senders of deposits that it has not answered about yet. It moves nothing: what
+    it names is compared as a new list is, and after a day without an answer two people decide."""
+    if not oracle_of(environment, network):
+        return
+    adapter = chain(environment, network)
+    now = timezone.now()
+    due = Deposit.objects.filter(environment=environment, network=network, screen_at__lte=now)
+    rows = list(due.order_by("screen_at")[:SENDERS_AT_ONCE])
+    answered = query_oracle(adapter, {row.sender for row in rows})
+    keys = [row.pk for row in rows if row.sender in answered]
+    Deposit.objects.filter(pk__in=keys).update(screen_at=None)
+    for row in rows:
+        if row.sender in answered:
+            continue
+        here = Deposit.objects.filter(pk=row.pk)
+        if row.seen_at + GIVEN_UP_AFTER > now:
+            here.update(screen_at=now + AGAIN_AFTER)
+        else:
+            here.update(screen_at=None)
+            here.filter(evidence="").update(evidence=no_answer(adapter))
+
+
+def unanswered(environment: str, network: str) -> QuerySet[Deposit]:
+    """Deposits that the network's oracle has left without an answer for a while."""
+    if not oracle_of(environment, network):
+        return Deposit.objects.none()
+    since = timezone.now() - UNANSWERED_AFTER
+    return Deposit.objects.filter(environment=environment, network=network, screen_at__isnull=False, seen_at__lt=since)
 
 
 def compare_due(now: datetime | None = None) -> int:

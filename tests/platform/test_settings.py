@@ -111,6 +111,13 @@ def test_production_settings_pass_every_deployment_check(role: str) -> None:
         ("EVM_TIP_FLOOR_GWEI", "polygon=0.0000000001", "EVM_TIP_FLOOR_GWEI is not a list of prices in gwei"),
         ("EVM_TIP_FLOOR_GWEI", "30", "EVM_TIP_FLOOR_GWEI has entries that are not NAME=VALUE: 30"),
         ("EVM_TIP_FLOOR_GWEI", "polygon=2000", "EVM_FEE_CAP_GWEI does not leave polygon more than its tip"),
+        ("SANCTIONS_ORACLES", "ethereum=0x40c5", "SANCTIONS_ORACLES is not a list of contracts"),
+        ("SANCTIONS_ORACLES", f"stellar=0x{'0' * 39}1", "SANCTIONS_ORACLES is not a list of contracts"),
+        (
+            "SANCTIONS_ORACLES",
+            "polygon=0x40C57923924B5c5c5455c48D93317139ADDaC8fB",
+            "SANCTIONS_ORACLES has what is no",
+        ),
         ("EVM_FEE_CAP_GWEI", "solana=3", "EVM_FEE_CAP_GWEI is not a list of prices in gwei"),
         ("EVM_FEE_CAP_GWEI", "ethereum=0", "EVM_FEE_CAP_GWEI does not leave ethereum more than its tip"),
         ("EVM_FEE_CAP_GWEI", "polygon=29.9", "EVM_FEE_CAP_GWEI does not leave polygon more than its tip"),

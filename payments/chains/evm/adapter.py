@@ -14,6 +14,7 @@ from payments.chains.evm.deposit_addresses.new_addresses import NewAddresses
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.keys.signing import Signer, read_signed
 from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.oracle import SanctionsOracle
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.readiness_checks import SetUp
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
@@ -51,6 +52,7 @@ class EvmChain:
         owner: str,
         wallet: str,
         cold_wallet: str = "",
+        oracle: str = "",
         sweeps_to_cold: bool = True,
         rules: FeeRules,
         signer: Callable[[], Signer],
@@ -88,6 +90,7 @@ class EvmChain:
         expected = {"owner": owner, "operator": wallet, "treasury": self._treasury}
         self.roles = Roles(providers, self.reading, derivations, expected)
         self.signers = ContractAccounts(providers)
+        self.oracle = SanctionsOracle(providers, oracle) if oracle else None
 
     # Addresses and links
 

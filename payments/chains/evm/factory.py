@@ -109,6 +109,7 @@ def chain_by(profile: NetworkProfile, found: NetworkSettings) -> EvmChain:
         owner=owner,
         wallet=wallet,
         cold_wallet=found.cold_wallet,
+        oracle=found.oracle,
         sweeps_to_cold=found.sweeps_to_cold,
         rules=fee_rules(found),
         signer=lambda: signer(found, profile.network),

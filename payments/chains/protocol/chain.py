@@ -13,6 +13,7 @@ from config.money import Asset
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import AddressDerivations, DepositAddress
 from payments.chains.protocol.operations import Operations, Preparations, Reserves
+from payments.chains.protocol.oracles import SanctionsOracle
 from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.protocol.providers import ProviderPool
 from payments.chains.protocol.reading import Reading
@@ -56,6 +57,9 @@ class Chain(Protocol):
 
     @property
     def wallet_payments(self) -> BuildsPayments | None: ...
+
+    @property
+    def oracle(self) -> SanctionsOracle | None: ...
 
     @property
     def providers(self) -> ProviderPool | None: ...

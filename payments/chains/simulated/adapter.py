@@ -61,7 +61,7 @@ VALIDITY = timedelta(minutes=5)
 class SimulatedChain:
     """One simulated network: its addresses and links, and sending on it."""
 
-    roles = derivations = operations = reserves = signers = wallet_payments = providers = None
+    roles = derivations = operations = reserves = signers = wallet_payments = oracle = providers = None
 
     def __init__(self, profile: NetworkProfile, *, scan_transactions: int = SCAN_TRANSACTIONS) -> None:
         self.profile = profile

@@ -40,7 +40,7 @@ class StellarChain:
     processes which only read never load.
     """
 
-    sweeps = roles = derivations = None
+    sweeps = roles = derivations = oracle = None
     """Deposits arrive where payouts leave from, so that nothing is swept."""
 
     def __init__(

@@ -29,7 +29,8 @@ from payments.chains.errors import (
 )
 from payments.chains.protocol.chain import Chain, sweeps_of
 from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionStatus
-from payments.screening.matching import note_evidence, with_lists
+from payments.screening.matching import evidence_of, note_evidence, with_lists
+from payments.screening.oracle import GIVEN_UP_AFTER, no_answer, query_oracle
 from payments.transfers import services
 from payments.transfers.execution.arrivals import NothingArrived, arrived_by
 from payments.transfers.execution.nonces import Sequences, free_channels
@@ -326,13 +327,29 @@ class Round:
                 continue
             is_turn = len(allowed) < room
             checked += is_turn
-            if is_turn and not self._is_payable(payout):
+            if is_turn and not (self._is_screened(payout) and self._is_payable(payout)):
                 continue
             allowance.take(payout)
             purse.take(payout)
             (allowed if is_turn else later).append(payout)
         postpone_payouts([payout.pk for payout in later], until=timezone.now() + self._step)
         return allowed
+
+    def _is_screened(self, payout: Payout) -> bool:
+        """True if the network's oracle does not name its recipient. Without an answer it waits, and after a day two
+        people decide."""
+        if self._chain.oracle is None or payout.evidence:  # evidence that is left here was released
+            return True
+        is_answered, reason = payout.recipient in query_oracle(self._chain, [payout.recipient]), HoldReason.REVIEW
+        evidence = evidence_of([payout.recipient]).get(payout.recipient, "")
+        if is_answered and not evidence:
+            return True
+        if not evidence and (timezone.now() - (payout.held_since or timezone.now())) >= GIVEN_UP_AFTER:
+            evidence = no_answer(self._chain)
+        elif not evidence:
+            reason = HoldReason.NETWORK
+        hold_payout(payout.pk, reason, until=timezone.now() + HELD_FOR, evidence=evidence)
+        return False
 
     def _is_payable(self, payout: Payout) -> bool:
         """True if the network would accept it now. One that it refuses for good fails, one that the recipient's account

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from io import BufferedReader, FileIO
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.errors import DomainError
@@ -53,7 +54,10 @@ class Command(BaseCommand):
                 f"{each}: {each.address_count} addresses of {each.entry_count} entries, imported "
                 f"{each.imported_at:%Y-%m-%d %H:%M:%S}"
             )
-        if not in_force():
+        oracles = {name: each.oracle for (_, name), each in settings.NETWORK_SETTINGS.items() if each.oracle}
+        for network, address in oracles.items():
+            self.stdout.write(f"The oracle {address} is queried on {network}.")
+        if not in_force() and not oracles:
             self.stdout.write("No list is in force: nothing is compared.")
 
     def _import(self, path: str | None, source: str) -> None:
