@@ -186,6 +186,15 @@ def test_payments_of_further_merchants_are_looked_through_on_request(monkeypatch
         assert found(client, text, **{"from": nonsense}) == []
 
 
+@pytest.mark.parametrize(
+    "text", ["a\0b", "…", "...…", "9" * 24, "9" * 24 + " USD", "(", "a…(", "\\", "%_%", "١٢٣", "0" * 200]
+)
+def test_nothing_that_is_typed_breaks_it(text: str) -> None:
+    make_payment()
+    index_payments()
+    assert found(operator(), text) == []
+
+
 def test_every_kind_has_a_page_and_the_columns_that_it_is_found_by() -> None:
     models = {model._meta.label: model for model in admin.site._registry}
     assert set(models) >= set(KINDS)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import BigIntegerField
 
 from config.admin.search import MOST_SHOWN, Typed
 from config.environments import Environment
@@ -164,6 +165,7 @@ def _of_prices(typed: Typed, places: Sequence[Place]) -> list[UUID]:
         for amount in typed.amounts if own else []:
             with suppress(AmountNotExact):
                 prices.append((to_units(amount, digits), ",".join(own)))
+    prices = [price for price in prices if price[0] <= BigIntegerField.MAX_BIGINT]
     if not prices:
         return []
     with connection.cursor() as cursor:

@@ -39,7 +39,8 @@ def search(request: HttpRequest) -> HttpResponse:
     came to us and was never seen."""
     if request.method == "POST" and not request.user.has_perm(READ_AGAIN):
         raise PermissionDenied
-    text = " ".join((request.POST if request.method == "POST" else request.GET).get("q", "").split())[:LONGEST_TEXT]
+    typed_text = (request.POST if request.method == "POST" else request.GET).get("q", "")
+    text = " ".join(typed_text.replace("\0", " ").split())[:LONGEST_TEXT]
     shown: dict[str, Any] = {"title": "Search", "q": text}
     if len(text) >= SHORTEST_TEXT:
         typed = Typed(text, _spellings(text))
