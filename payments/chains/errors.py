@@ -62,7 +62,7 @@ class SignerRefused(ChainError):
 
 
 class TransferRefused(ChainError):
-    """The network did not accept these bytes. This is only a hint: `transfer_status` returns the outcome."""
+    """The network did not accept these bytes. This is only a hint: `Sending.status` returns the outcome."""
 
 
 class InvalidAddress(ValueError):

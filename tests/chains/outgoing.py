@@ -15,8 +15,8 @@ class OutgoingContract:
         memo = "17" if till.chain.profile.takes_memos else None
         sequence = till.chain.next_sequence(till.sender)
         wanted = payout(till.chain, till.recipient, 100, memo=memo)
-        transfer = till.chain.sign((wanted,), sender=till.sender, sequence=sequence)
-        till.chain.broadcast(transfer)
+        transfer = till.chain.sending.sign((wanted,), sender=till.sender, sequence=sequence)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
         height = till.chain.reading.head().height
         (left,) = till.chain.reading.outgoing(till.sender, first_height=0, last_height=height)
@@ -40,7 +40,7 @@ class OutgoingContract:
 
     def test_what_failed_or_waits_did_not_leave(self, till: Till) -> None:
         till.send(STOCK + 1)
-        till.chain.broadcast(till.sign(1))
+        till.chain.sending.broadcast(till.sign(1))
         assert (
             till.chain.reading.outgoing(till.sender, first_height=0, last_height=till.chain.reading.head().height) == ()
         )
@@ -53,7 +53,7 @@ class OutgoingContract:
         till.harness.mine()
         sequence = till.chain.next_sequence(till.sender)
         sweep = sweeps_of(till.chain).sign(till.usdc, (1,), sender=till.sender, sequence=sequence)
-        till.chain.broadcast(sweep)
+        till.chain.sending.broadcast(sweep)
         till.harness.mine()
         height = till.chain.reading.head().height
         (left,) = till.chain.reading.outgoing(address, first_height=height, last_height=height)
@@ -69,7 +69,7 @@ class OutgoingContract:
         sent, first = [], till.chain.next_sequence(till.sender)
         for amount in (1, STOCK + 1, 2):
             sent.append(till.sign(amount))
-            till.chain.broadcast(sent[-1])
+            till.chain.sending.broadcast(sent[-1])
             till.harness.mine()
         wanted = {"first_height": 1, "last_height": till.chain.reading.head().height}
         found = till.chain.sent_by(till.sender, **wanted, first_sequence=first, hashes=[])
@@ -77,6 +77,6 @@ class OutgoingContract:
             (each.transaction_hash, each.sequence, is_good)
             for each, is_good in zip(sent, (True, False, True), strict=True)
         ]
-        assert [each.fee_units for each in found] == [till.chain.transfer_status(each).fee_units for each in sent]
+        assert [each.fee_units for each in found] == [till.chain.sending.status(each).fee_units for each in sent]
         named = till.chain.sent_by(till.sender, **wanted, first_sequence=first + 9, hashes=[sent[0].transaction_hash])
         assert [each.transaction_hash for each in named] == [sent[0].transaction_hash]

@@ -164,11 +164,11 @@ class RecipientContract:
         sequence = till.chain.next_sequence(till.sender)
         for wanted in batch:
             till.chain.check_recipient(wanted)
-        transfer = till.chain.sign(batch, sender=till.sender, sequence=sequence)
+        transfer = till.chain.sending.sign(batch, sender=till.sender, sequence=sequence)
         make_refuse(till, problem)  # after it was asked
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        status = till.chain.transfer_status(transfer)
+        status = till.chain.sending.status(transfer)
         assert (status.state, status.height) == ("failed", till.chain.reading.head().height)
         assert status.error is not None
         assert status.refused == ({number_of_it: problem} if (number_of_it := len(batch) - 1) else {})

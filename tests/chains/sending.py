@@ -38,11 +38,13 @@ class Till:
 
     def sign(self, amount: int = 100, sequence: int | None = None) -> SignedTransfer:
         number = self.chain.next_sequence(self.sender) if sequence is None else sequence
-        return self.chain.sign((payout(self.chain, self.recipient, amount),), sender=self.sender, sequence=number)
+        return self.chain.sending.sign(
+            (payout(self.chain, self.recipient, amount),), sender=self.sender, sequence=number
+        )
 
     def send(self, amount: int = 100) -> SignedTransfer:
         transfer = self.sign(amount)
-        self.chain.broadcast(transfer)
+        self.chain.sending.broadcast(transfer)
         self.harness.mine()
         return transfer
 
@@ -59,18 +61,18 @@ class SendingContract:
     def test_signing_sends_nothing(self, till: Till) -> None:
         transfer = till.sign()
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).state == "unknown"
+        assert till.chain.sending.status(transfer).state == "unknown"
         assert till.chain.next_sequence(till.sender) == transfer.sequence
         assert till.held(till.recipient) == 0
 
     def test_a_transfer_waits_then_moves_money_then_is_final(self, till: Till) -> None:
         transfer = till.sign(100)
-        till.chain.broadcast(transfer)
-        assert till.chain.transfer_status(transfer).state == till.waiting
+        till.chain.sending.broadcast(transfer)
+        assert till.chain.sending.status(transfer).state == till.waiting
         assert till.held(till.recipient) == 0
         till.harness.mine()
         head = till.chain.reading.head()
-        status = till.chain.transfer_status(transfer)
+        status = till.chain.sending.status(transfer)
         assert (status.state, status.height, status.block_hash, status.confirmations) == (
             "included",
             head.height,
@@ -82,7 +84,7 @@ class SendingContract:
         assert (till.held(till.recipient), till.held(till.sender)) == (100, STOCK - 100)
         assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
         till.harness.mine(till.harness.deepest_reorg + 1)
-        assert till.chain.transfer_status(transfer).final
+        assert till.chain.sending.status(transfer).final
 
     def test_an_outgoing_transfer_is_found_like_any_other(self, till: Till) -> None:
         transfer = till.send(100)
@@ -94,8 +96,8 @@ class SendingContract:
         for number, channel in enumerate(channels := till.chain.channels(), 1):
             sequence = till.chain.next_sequence(channel)
             wanted = (payout(till.chain, till.recipient, 100),)
-            transfer = till.chain.sign(wanted, sender=channel, sequence=sequence)
-            till.chain.broadcast(transfer)
+            transfer = till.chain.sending.sign(wanted, sender=channel, sequence=sequence)
+            till.chain.sending.broadcast(transfer)
             till.harness.mine()
             assert (transfer.sender, till.chain.next_sequence(channel)) == (channel, sequence + 1)
             assert (till.held(till.recipient), till.held(till.sender)) == (100 * number, STOCK - 100 * number)
@@ -108,46 +110,46 @@ class SendingContract:
 
     def test_the_same_bytes_again_change_nothing(self, till: Till) -> None:
         transfer = till.sign(100)
-        till.chain.broadcast(transfer)
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
         assert till.held(till.recipient) == 100
         assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
 
     def test_other_bytes_cannot_use_a_sequence_again(self, till: Till) -> None:
         first = till.sign(100)
-        till.chain.broadcast(first)
+        till.chain.sending.broadcast(first)
         second = till.sign(200, sequence=first.sequence)
         assert second.transaction_hash != first.transaction_hash
         for _ in range(2):  # while the first waits, and once it is in a block
             with pytest.raises(TransferRefused):
-                till.chain.broadcast(second)
+                till.chain.sending.broadcast(second)
             till.harness.mine()
         assert till.held(till.recipient) == 100
-        status = till.chain.transfer_status(second)
-        assert (status.state, status.height) == ("replaced", till.chain.transfer_status(first).height)
+        status = till.chain.sending.status(second)
+        assert (status.state, status.height) == ("replaced", till.chain.sending.status(first).height)
 
     def test_a_later_sequence_waits_for_the_one_before(self, till: Till) -> None:
         first = till.sign(1)
         second = till.sign(2, sequence=first.sequence + 1)
         if till.harness.takes_next_alone:
             with pytest.raises(TransferRefused):
-                till.chain.broadcast(second)
+                till.chain.sending.broadcast(second)
             return
-        till.chain.broadcast(second)
+        till.chain.sending.broadcast(second)
         till.harness.mine()
-        assert till.chain.transfer_status(second).state == "pending"
-        till.chain.broadcast(first)
+        assert till.chain.sending.status(second).state == "pending"
+        till.chain.sending.broadcast(first)
         till.harness.mine()
-        assert till.chain.transfer_status(first).state == till.chain.transfer_status(second).state == "included"
+        assert till.chain.sending.status(first).state == till.chain.sending.status(second).state == "included"
         assert till.held(till.recipient) == 3
 
     def test_too_little_money_fails_and_uses_up_the_sequence(self, till: Till) -> None:
         reader = Reader(till.chain, till.recipient)
         transfer = till.send(STOCK + 1)
-        status = till.chain.transfer_status(transfer)
+        status = till.chain.sending.status(transfer)
         assert status.state == "failed"
         assert status.error is not None
         assert (till.held(till.recipient), till.held(till.sender)) == (0, STOCK)
@@ -159,43 +161,43 @@ class SendingContract:
         transfer = till.sign(100)
         till.harness.time_out_next_broadcast()
         with pytest.raises(ChainUnavailable):
-            till.chain.broadcast(transfer)
+            till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).state == "included"
+        assert till.chain.sending.status(transfer).state == "included"
 
     def test_a_lost_broadcast_is_unknown_and_can_be_sent_again(self, till: Till) -> None:
         transfer = till.sign(100)
         till.harness.lose_next_broadcast()
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).state == "unknown"
-        till.chain.broadcast(transfer)
+        assert till.chain.sending.status(transfer).state == "unknown"
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).state == "included"
+        assert till.chain.sending.status(transfer).state == "included"
         assert till.held(till.recipient) == 100
 
     def test_an_outage_leaves_everything_as_it_was(self, till: Till) -> None:
         transfer = till.sign(100)
         till.harness.break_down()
         for question in (
-            lambda: till.chain.broadcast(transfer),
-            lambda: till.chain.transfer_status(transfer),
+            lambda: till.chain.sending.broadcast(transfer),
+            lambda: till.chain.sending.status(transfer),
             lambda: till.chain.next_sequence(till.sender),
             lambda: till.held(till.sender),
         ):
             with pytest.raises(ChainUnavailable):
                 question()
         till.harness.recover()
-        assert till.chain.transfer_status(transfer).state == "unknown"
+        assert till.chain.sending.status(transfer).state == "unknown"
 
     def test_an_expired_transfer_is_provably_dead_and_frees_its_sequence(self, till: Till) -> None:
         transfer = till.sign(100)
         if transfer.valid_until is None:
             pytest.skip("transfers on this network are good for ever")
         till.harness.lose_next_broadcast()
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.let_time_pass(1_000)
-        status = till.chain.transfer_status(transfer)
+        status = till.chain.sending.status(transfer)
         assert (status.state, status.final) == ("expired", True)
         again = till.sign(100)
         assert again.sequence == transfer.sequence
@@ -206,11 +208,11 @@ class SendingContract:
             pytest.skip("transfers on this network are good for ever")
         with suppress(TransferRefused):  # one that offers too little need not be taken in at all
             till.harness.raise_fees(500)
-            till.chain.broadcast(transfer)
+            till.chain.sending.broadcast(transfer)
         till.harness.let_time_pass(1_000)
-        assert till.chain.transfer_status(transfer).state == "expired"
+        assert till.chain.sending.status(transfer).state == "expired"
         with pytest.raises(TransferRefused):
-            till.chain.broadcast(transfer)
+            till.chain.sending.broadcast(transfer)
         assert till.held(till.recipient) == 0
 
     @pytest.mark.parametrize("outcome", ["moved", "dropped", "replaced"])
@@ -219,11 +221,11 @@ class SendingContract:
             pytest.skip("every block of this network is final")
         transfer = till.send(100)
         till.harness.reorg(1, outcome)
-        states = [till.chain.transfer_status(transfer).state]
+        states = [till.chain.sending.status(transfer).state]
         assert till.held(till.recipient) == 0
         assert till.chain.next_sequence(till.sender) == transfer.sequence
         till.harness.mine()
-        states.append(till.chain.transfer_status(transfer).state)
+        states.append(till.chain.sending.status(transfer).state)
         assert (
             states
             == {
@@ -238,9 +240,9 @@ class SendingContract:
             pytest.skip("every block of this network is final")
         transfer = till.send(100)
         till.harness.reorg(1, "dropped")
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).state == "included"
+        assert till.chain.sending.status(transfer).state == "included"
         assert till.held(till.recipient) == 100
 
     def test_payouts_share_a_transfer_where_the_network_can(self, till: Till) -> None:
@@ -248,14 +250,14 @@ class SendingContract:
         sequence = till.chain.next_sequence(till.sender)
         if till.chain.profile.payouts_per_transfer == 1:
             with pytest.raises(ValueError, match="1 to 1 payouts"):
-                till.chain.sign(batch, sender=till.sender, sequence=sequence)
+                till.chain.sending.sign(batch, sender=till.sender, sequence=sequence)
             return
-        till.chain.broadcast(till.chain.sign(batch, sender=till.sender, sequence=sequence))
+        till.chain.sending.broadcast(till.chain.sending.sign(batch, sender=till.sender, sequence=sequence))
         till.harness.mine()
         assert [till.held(till.harness.stranger(number)) for number in (1, 2, 3)] == [1, 2, 3]
         memos = (payout(till.chain, till.recipient, 1, memo="1"), payout(till.chain, till.recipient, 1, memo="2"))
         with pytest.raises(ValueError, match="different memos"):
-            till.chain.sign(memos, sender=till.sender, sequence=sequence + 1)
+            till.chain.sending.sign(memos, sender=till.sender, sequence=sequence + 1)
 
     def test_balances_are_right_at_every_past_height(self, till: Till) -> None:
         expected = {till.chain.reading.head().height: (STOCK, 0)}

@@ -41,7 +41,7 @@ class Deposits:
 
     def send(self) -> SignedTransfer:
         transfer = self.sign()
-        self.chain.broadcast(transfer)
+        self.chain.sending.broadcast(transfer)
         self.harness.mine()
         return transfer
 
@@ -62,11 +62,11 @@ class SweepContract:
         assert transfer.payouts == ()
         assert (transfer.sender, transfer.valid_until) == (deposits.wallet, None)
         assert deposits.held() == [0, 10, 20, 30, 40]
-        deposits.chain.broadcast(transfer)
-        assert deposits.chain.transfer_status(transfer).state == "pending"
+        deposits.chain.sending.broadcast(transfer)
+        assert deposits.chain.sending.status(transfer).state == "pending"
         assert deposits.held() == [0, 10, 20, 30, 40]
         deposits.harness.mine()
-        status = deposits.chain.transfer_status(transfer)
+        status = deposits.chain.sending.status(transfer)
         assert status.state == "included"
         assert 0 < status.fee_units <= transfer.fee_limit_units
         assert deposits.held() == [100, 0, 0, 0, 0]
@@ -86,14 +86,14 @@ class SweepContract:
         deposits.deposit(10)
         transfer = deposits.sign()
         deposits.deposit(5, 7)
-        deposits.chain.broadcast(transfer)
+        deposits.chain.sending.broadcast(transfer)
         deposits.harness.mine()
         assert deposits.held() == [22, 0, 0, 0, 0]
         assert [moved.amount for moved in deposits.chain.reading.find_transfers(transfer.transaction_hash)] == [15, 7]
 
     def test_empty_addresses_are_no_error(self, deposits: Deposits) -> None:
         transfer = deposits.send()
-        assert deposits.chain.transfer_status(transfer).state == "included"
+        assert deposits.chain.sending.status(transfer).state == "included"
         assert deposits.chain.reading.find_transfers(transfer.transaction_hash) == ()
         assert deposits.held() == [0] * 5
 
@@ -126,18 +126,18 @@ class SweepContract:
         deposits.deposit(10, 20)
         first = deposits.sign()
         deposits.harness.raise_fees(3)
-        deposits.chain.broadcast(first)
+        deposits.chain.sending.broadcast(first)
         deposits.harness.mine()
-        assert deposits.chain.transfer_status(first).state == "pending"
+        assert deposits.chain.sending.status(first).state == "pending"
         second = deposits.sign(first, sequence=first.sequence)
         assert second.fee_limit_units * 8 >= first.fee_limit_units * 9
-        deposits.chain.broadcast(second)
+        deposits.chain.sending.broadcast(second)
         deposits.harness.mine()
-        states = [deposits.chain.transfer_status(version).state for version in (first, second)]
+        states = [deposits.chain.sending.status(version).state for version in (first, second)]
         assert states == ["replaced", "included"]
         assert deposits.held() == [30, 0, 0, 0, 0]
         with pytest.raises(TransferRefused):
-            deposits.chain.broadcast(first)
+            deposits.chain.sending.broadcast(first)
 
     @pytest.mark.parametrize("outcome", ["moved", "dropped", "replaced"])
     def test_a_reorg_puts_the_money_back(self, deposits: Deposits, outcome: Outcome) -> None:
@@ -149,7 +149,7 @@ class SweepContract:
         assert deposits.chain.reading.find_transfers(transfer.transaction_hash) == ()
         deposits.harness.mine()
         assert deposits.held() == ([30, 0, 0, 0, 0] if outcome == "moved" else [0, 10, 20, 0, 0])
-        state = deposits.chain.transfer_status(transfer).state
+        state = deposits.chain.sending.status(transfer).state
         assert state == {"moved": "included", "dropped": "unknown", "replaced": "replaced"}[outcome]
 
     def test_only_so_many_and_only_known_coins(self, deposits: Deposits) -> None:
@@ -173,9 +173,9 @@ class SweepContract:
         before = chain.reading.balance(deposits.wallet, native)
         transfer = deposits.sign(asset=native)
         assert (transfer.payouts, transfer.sender) == ((), deposits.wallet)
-        chain.broadcast(transfer)
+        chain.sending.broadcast(transfer)
         deposits.harness.mine()
-        status = chain.transfer_status(transfer)
+        status = chain.sending.status(transfer)
         assert status.state == "included"
         assert chain.reading.find_transfers(transfer.transaction_hash) == ()
         assert chain.reading.balance(deposits.wallet, native) == before + 12 - status.fee_units
@@ -209,10 +209,10 @@ class SweepContract:
     def test_what_emptying_addresses_costs_is_known_roughly_without_naming_them(self, deposits: Deposits) -> None:
         costs = deposits.chain.costs()
         deposits.deposit(10, 20, 30, 40)
-        charged = deposits.chain.transfer_status(deposits.send()).fee_units
+        charged = deposits.chain.sending.status(deposits.send()).fee_units
         assert charged / 2 < costs.of_sweep(first_time=4) < charged * 2
         deposits.deposit(10, 20, 30, 40)
-        charged = deposits.chain.transfer_status(deposits.send()).fee_units
+        charged = deposits.chain.sending.status(deposits.send()).fee_units
         assert charged / 2 < costs.of_sweep(first_time=0, again=4) < charged * 2
         assert costs.of_sweep(first_time=0) == 0
 
@@ -220,13 +220,13 @@ class SweepContract:
         deposits.deposit(10, 20)
         sweep = deposits.sign()
         recipient = deposits.harness.stranger(1)
-        transfer = deposits.chain.sign(
+        transfer = deposits.chain.sending.sign(
             (payout(deposits.chain, recipient, 25),), sender=deposits.wallet, sequence=sweep.sequence + 1
         )
-        deposits.chain.broadcast(transfer)
-        deposits.chain.broadcast(sweep)
+        deposits.chain.sending.broadcast(transfer)
+        deposits.chain.sending.broadcast(sweep)
         deposits.harness.mine()
-        assert deposits.chain.transfer_status(transfer).state == "included"
+        assert deposits.chain.sending.status(transfer).state == "included"
         assert deposits.held() == [5, 0, 0, 0, 0]
         assert deposits.chain.reading.balance(recipient, deposits.usdc) == 25
 

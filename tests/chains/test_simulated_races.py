@@ -130,13 +130,13 @@ def test_versions_sent_by_many_at_once_pay_once(settings: Settings) -> None:
     def send(version: SignedTransfer) -> None:
         for _ in range(5):
             with suppress(TransferRefused):
-                till.chain.broadcast(version)
+                till.chain.sending.broadcast(version)
 
     with ThreadPoolExecutor(6) as pool:
         for sending in [pool.submit(in_thread(partial(send, version))) for version in versions]:
             sending.result(timeout=60)
     control.mine("ethereum")
-    states = sorted(till.chain.transfer_status(version).state for version in versions)
+    states = sorted(till.chain.sending.status(version).state for version in versions)
     assert states == ["included"] + ["replaced"] * 5
     assert till.held(till.recipient) == 100
     assert till.chain.next_sequence(till.sender) == 1

@@ -53,17 +53,17 @@ class TestFeeLevel:
             control.set_fee_level("ethereum", 0)
 
     def test_a_block_charges_its_own_price_not_the_offer(self, till: Till) -> None:
-        calm = till.chain.transfer_status(till.send()).fee_units
+        calm = till.chain.sending.status(till.send()).fee_units
         dear = till.sign()
         control.set_fee_level("ethereum", 2)
-        till.chain.broadcast(dear)
+        till.chain.sending.broadcast(dear)
         till.harness.mine()
         assert dear.fee_limit_units == 2 * calm
-        assert till.chain.transfer_status(dear).fee_units == 2 * calm
+        assert till.chain.sending.status(dear).fee_units == 2 * calm
 
     def test_signing_reads_the_level_and_locks_nothing(self, till: Till) -> None:
         with CaptureQueriesContext(connection) as queries:
-            till.chain.sign((payout(till.chain, till.recipient, 1),), sender=till.sender, sequence=0)
+            till.chain.sending.sign((payout(till.chain, till.recipient, 1),), sender=till.sender, sequence=0)
         assert len(queries) == 1
         assert "FOR UPDATE" not in queries[0]["sql"]
 
@@ -72,19 +72,19 @@ class TestForgottenTransfers:
     def test_an_earlier_version_is_mined_after_the_bump(self, till: Till) -> None:
         first = till.sign(100)
         second = bump(till, first)
-        till.chain.broadcast(first)
-        till.chain.broadcast(second)
+        till.chain.sending.broadcast(first)
+        till.chain.sending.broadcast(second)
         control.revive("ethereum", first.transaction_hash)
-        assert till.chain.transfer_status(second).state == "unknown"
+        assert till.chain.sending.status(second).state == "unknown"
         till.harness.mine()
-        assert [till.chain.transfer_status(version).state for version in (first, second)] == ["included", "replaced"]
+        assert [till.chain.sending.status(version).state for version in (first, second)] == ["included", "replaced"]
         assert till.held(till.recipient) == 100
 
     def test_nothing_is_revived_beside_what_is_in_a_block(self, till: Till) -> None:
         first = till.sign(100)
         second = bump(till, first)
-        till.chain.broadcast(first)
-        till.chain.broadcast(second)
+        till.chain.sending.broadcast(first)
+        till.chain.sending.broadcast(second)
         till.harness.mine()
         with pytest.raises(ValueError, match="is in a block"):
             control.revive("ethereum", first.transaction_hash)
@@ -93,11 +93,11 @@ class TestForgottenTransfers:
 
     def test_what_payers_sent_is_not_forgotten(self, till: Till) -> None:
         transfer = till.sign(100)
-        till.chain.broadcast(transfer)
+        till.chain.sending.broadcast(transfer)
         till.harness.pay((till.usdc.contract, 7, till.recipient, None))
         control.evict_waiting("ethereum")
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).state == "unknown"
+        assert till.chain.sending.status(transfer).state == "unknown"
         assert till.held(till.recipient) == 7
 
 
@@ -134,7 +134,7 @@ class TestAccounts:
 
     def test_whom_the_issuer_forbids_cannot_pay_either(self, till: Till) -> None:
         control.describe_account("ethereum", till.sender, refuses="destination_refused")
-        status = till.chain.transfer_status(till.send(100))
+        status = till.chain.sending.status(till.send(100))
         assert (status.state, status.error) == ("failed", "transfer 0: the sender is forbidden to pay")
 
     def test_the_place_of_the_one_that_refused_is_told(self) -> None:
@@ -143,10 +143,10 @@ class TestAccounts:
         control.describe_account("stellar", people[3], refuses="no_trustline")
         batch = tuple(payout(till.chain, person, 1) for person in people)
         sequence = till.chain.next_sequence(till.sender)
-        transfer = till.chain.sign(batch, sender=till.sender, sequence=sequence)
-        till.chain.broadcast(transfer)
+        transfer = till.chain.sending.sign(batch, sender=till.sender, sequence=sequence)
+        till.chain.sending.broadcast(transfer)
         till.harness.mine()
-        assert till.chain.transfer_status(transfer).error == "transfer 3: no_trustline"
+        assert till.chain.sending.status(transfer).error == "transfer 3: no_trustline"
 
 
 class TestSweeps:
@@ -162,13 +162,13 @@ class TestSweeps:
         deposits.deposit(10)
         control.describe_account("polygon", deposits.wallet, refuses="destination_refused")
         transfer = deposits.send()
-        assert deposits.chain.transfer_status(transfer).state == "included"
+        assert deposits.chain.sending.status(transfer).state == "included"
         assert deposits.held() == [0, 10, 0, 0, 0]
 
     def test_a_deposit_of_the_same_block_is_swept_when_it_came_first(self, deposits: Deposits) -> None:
         deposits.deposit(10)
         deposits.harness.pay((deposits.usdc.contract, 5, deposits.addresses[0], None))
-        deposits.chain.broadcast(deposits.sign())
+        deposits.chain.sending.broadcast(deposits.sign())
         deposits.harness.pay((deposits.usdc.contract, 3, deposits.addresses[0], None))
         deposits.harness.mine()
         assert deposits.held() == [15, 3, 0, 0, 0]
@@ -179,7 +179,7 @@ class TestSweeps:
         control.pay_together("polygon", [control.Part(deposits.usdc.contract, 1, address) for address in addresses])
         control.mine("polygon")
         transfer = sweeps_of(deposits.chain).sign(deposits.usdc, tuple(range(most)), sender=deposits.wallet, sequence=0)
-        deposits.chain.broadcast(transfer)
+        deposits.chain.sending.broadcast(transfer)
         with CaptureQueriesContext(connection) as queries:
             control.mine("polygon")
         assert len(queries) < 25

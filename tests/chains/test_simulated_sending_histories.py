@@ -67,7 +67,7 @@ class Wallet:
                 self.till.usdc, NUMBERS, sender=sender, sequence=sequence, replacing=replacing
             )
         payouts = (payout(self.chain, self.till.recipient, amount),)
-        return self.chain.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
+        return self.chain.sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
 
     def begin(self, amount: int) -> None:
         self.amounts.append(amount)
@@ -76,7 +76,7 @@ class Wallet:
 
     def send(self, version: SignedTransfer) -> None:
         with suppress(TransferRefused, ChainUnavailable):
-            self.chain.broadcast(version)
+            self.chain.sending.broadcast(version)
 
     def act(self, step: str, argument: Any) -> None:
         network = self.simulation.network
@@ -138,7 +138,7 @@ class Wallet:
         fees = paid = swept = 0
         left: dict[str, int] = {}
         for sequence, versions in enumerate(self.versions):
-            statuses = [self.chain.transfer_status(version) for version in versions]
+            statuses = [self.chain.sending.status(version) for version in versions]
             mined = {
                 status.included_as or version.transaction_hash: status
                 for version, status in zip(versions, statuses, strict=True)
@@ -200,7 +200,7 @@ def test_a_careless_wallet_is_caught() -> None:
     wallet = Wallet(Simulation(ETHEREUM))
     wallet.begin(10)
     payouts = (payout(wallet.chain, wallet.till.recipient, 10),)
-    again = wallet.chain.sign(payouts, sender=wallet.till.sender, sequence=1)
+    again = wallet.chain.sending.sign(payouts, sender=wallet.till.sender, sequence=1)
     wallet.versions[0].append(again)
     wallet.send(again)
     wallet.simulation.mine()

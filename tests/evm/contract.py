@@ -39,15 +39,15 @@ class EvmContract(
             harness.pay((asset.contract, amount, chain.deposit_address(number).address, None))
         harness.mine()
         sweep = sweeps_of(chain).sign(asset, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
-        chain.broadcast(sweep)
+        chain.sending.broadcast(sweep)
         harness.mine()
         recipient = harness.stranger(1)
         wanted = payout(chain, recipient, amount + 1, code=code)
         chain.check_recipient(wanted)
-        sent = chain.sign((wanted,), sender=wallet, sequence=chain.next_sequence(wallet))
-        chain.broadcast(sent)
+        sent = chain.sending.sign((wanted,), sender=wallet, sequence=chain.next_sequence(wallet))
+        chain.sending.broadcast(sent)
         harness.mine()
-        assert [chain.transfer_status(each).state for each in (sweep, sent)] == ["included", "included"]
+        assert [chain.sending.status(each).state for each in (sweep, sent)] == ["included", "included"]
         assert (chain.reading.balance(wallet, asset), chain.reading.balance(recipient, asset)) == (
             amount - 1,
             amount + 1,

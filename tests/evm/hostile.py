@@ -75,7 +75,9 @@ class World:
         payout = PayoutInstruction(self.coin, 1, devnet.PAYER)
         honest = self.chain()
         cursor = honest.reading.cursor_at(90)
-        used, next_one = (honest.sign((payout,), sender=WALLET, sequence=sequence) for sequence in (NONCE - 1, NONCE))
+        used, next_one = (
+            honest.sending.sign((payout,), sender=WALLET, sequence=sequence) for sequence in (NONCE - 1, NONCE)
+        )
         mined = replace(used, transaction_hash=SENT)
         return {
             "set up": lambda chain: chain.require_set_up(signing=True),
@@ -88,14 +90,14 @@ class World:
             "check recipient": lambda chain: chain.check_recipient(payout),
             "check sending": lambda chain: chain.check_sending(self.coin),
             "pay back address": lambda chain: chain.pay_back_address((SENT, 0), devnet.PAYER),
-            "sign": lambda chain: chain.sign((payout,), sender=WALLET, sequence=NONCE),
+            "sign": lambda chain: chain.sending.sign((payout,), sender=WALLET, sequence=NONCE),
             "sign sweep": lambda chain: sweeps_of(chain).sign(self.coin, (7,), sender=WALLET, sequence=NONCE),
             "swept by": lambda chain: sweeps_of(chain).swept_by(SENT, self.coin, (7,), treasury=WALLET),
             "why unsweepable": lambda chain: sweeps_of(chain).why_unsweepable(self.coin, (7,)),
-            "broadcast": lambda chain: chain.broadcast(next_one),
-            "status of one in a block": lambda chain: chain.transfer_status(mined),
-            "status of one that was replaced": lambda chain: chain.transfer_status(used),
-            "status of one that waits": lambda chain: chain.transfer_status(next_one),
+            "broadcast": lambda chain: chain.sending.broadcast(next_one),
+            "status of one in a block": lambda chain: chain.sending.status(mined),
+            "status of one that was replaced": lambda chain: chain.sending.status(used),
+            "status of one that waits": lambda chain: chain.sending.status(next_one),
             "outgoing": lambda chain: chain.reading.outgoing(devnet.PAYER, first_height=90, last_height=99),
             "balances": lambda chain: chain.reading.balances([self.deposit], self.coin),
             "native balances": lambda chain: chain.reading.balances([self.deposit], self.profile.native),

@@ -20,7 +20,7 @@ from merchants.four_eyes.services import agree
 from merchants.services import change_fee
 from payments import tasks as payment_tasks
 from payments.chains.evm import abi
-from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.sending import Sending
 from payments.models import Deposit
 from payments.monitoring.models import Alarm
 from payments.monitoring.states import AlarmKind
@@ -136,12 +136,12 @@ def test_two_networks_that_sign_at_one_moment_keep_the_limit_of_the_day(
     payments = shop.earn(1)
     PayoutPolicy.objects.update(daily_limit=3)
     shop.give_back(payments, 2)  # of 1.00 and of 1.01 on each network: all of them are 4.02
-    both, sign = Barrier(2), EvmChain.sign
+    both, sign = Barrier(2), Sending.sign
 
-    def together(chain: EvmChain, *asked: Any, **named: Any) -> Any:
+    def together(sending: Sending, *asked: Any, **named: Any) -> Any:
         if not both.broken:
             both.wait(30)
-        return sign(chain, *asked, **named)
+        return sign(sending, *asked, **named)
 
     def work(network: str) -> None:
         try:
@@ -150,7 +150,7 @@ def test_two_networks_that_sign_at_one_moment_keep_the_limit_of_the_day(
             both.abort()
             connection.close()
 
-    monkeypatch.setattr(EvmChain, "sign", together)
+    monkeypatch.setattr(Sending, "sign", together)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, [ETHEREUM, POLYGON]))
     for _ in range(3):

@@ -34,9 +34,9 @@ class TestMadeUpNetwork(EvmContract):
         harness.mine()
         before = chain.reading.balance(wallet, native)
         wanted = (payout(chain, harness.stranger(1), 5),)
-        sent = chain.sign(wanted, sender=wallet, sequence=chain.next_sequence(wallet))
-        chain.broadcast(sent)
+        sent = chain.sending.sign(wanted, sender=wallet, sequence=chain.next_sequence(wallet))
+        chain.sending.broadcast(sent)
         harness.mine()
-        status = chain.transfer_status(sent)
+        status = chain.sending.status(sent)
         assert status.fee_units == before - chain.reading.balance(wallet, native)
         assert status.fee_units > harness.data_fees.paid[sent.transaction_hash] > 0

@@ -9,6 +9,7 @@ import httpx
 import orjson
 import pytest
 
+from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import parse
 from payments.chains.evm.deposit_addresses.deployment import appointment, with_owner
 from payments.chains.evm.deposit_addresses.derivation import derivations
@@ -23,7 +24,6 @@ from payments.chains.evm.keys.signing import read_signed, signer_from_key
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.evm.prices import prices
-from payments.chains.evm.sending import Sending
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node
@@ -69,14 +69,15 @@ def test_a_network_that_prices_new_addresses_anew_is_noticed_by_asking_it(
             Rpc(node.url.replace("127.0.0.1", host), chain_id=node.chain_id, transport=Repriced(more))
             for host in ("127.0.0.1", "localhost")
         ]
-        sending = Sending(
+        sending = EvmChain(
             PROFILE,
-            Providers(nodes, network="ethereum", block_seconds=12),
+            providers=Providers(nodes, network="ethereum", block_seconds=12),
             derivations=derivations(factory=factory, key=None, former={}),
+            owner=owner,
             wallet=WALLET,
             rules=RULES,
             signer=lambda: signer_from_key(devnet.HOT_WALLET_KEY),
-        )
+        ).sending
         now = prices(sending._providers)
         price = RULES.price(base_fee=now.base_fee, usual_tip=now.usual_tip)
         # The transfer's share is a constant, and estimates differ by some gas.

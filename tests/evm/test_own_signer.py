@@ -67,7 +67,7 @@ def payout(chain: Chain, harness: NodeHarness, amount: int = COIN, asked: int = 
 
 def sign(chain: Chain, *payouts: PayoutInstruction, replacing: tuple[SignedTransfer, ...] = ()) -> SignedTransfer:
     wallet = chain.payout_address()
-    return chain.sign(payouts, sender=wallet, sequence=chain.next_sequence(wallet), replacing=replacing)
+    return chain.sending.sign(payouts, sender=wallet, sequence=chain.next_sequence(wallet), replacing=replacing)
 
 
 def test_what_the_signer_signs_is_mined(chain: Chain, harness: NodeHarness) -> None:
@@ -79,14 +79,14 @@ def test_what_the_signer_signs_is_mined(chain: Chain, harness: NodeHarness) -> N
     first = sign(chain, asked)
     dearer = sign(chain, asked, replacing=(first,))
     assert dearer.sequence == first.sequence
-    chain.broadcast(dearer)
+    chain.sending.broadcast(dearer)
     harness.mine()
-    assert chain.transfer_status(dearer).state == "included"
+    assert chain.sending.status(dearer).state == "included"
     assert chain.reading.balance(asked.recipient, usdc) == COIN
     swept = sweeps_of(chain).sign(usdc, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
-    chain.broadcast(swept)
+    chain.sending.broadcast(swept)
     harness.mine()
-    assert chain.transfer_status(swept).state == "included"
+    assert chain.sending.status(swept).state == "included"
 
 
 def test_what_was_not_asked_for_as_it_is_is_not_signed(chain: Chain, harness: NodeHarness) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import sending
+from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.keys.signing import read_signed, signer_from_key
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.prices import prices
-from payments.chains.evm.sending import Sending
 from payments.chains.networks import NETWORKS
 from payments.chains.protocol.payouts import PayoutInstruction
 from tests.evm.derivations import DERIVATIONS
@@ -44,14 +44,15 @@ class Scene:
                 "eth_estimateGas": partial(self._estimated, units),
             }
         self.providers = Providers([fake.rpc for fake in self.fakes], network="ethereum", block_seconds=12)
-        self.sending = Sending(
+        self.sending = EvmChain(
             ETHEREUM,
-            self.providers,
+            providers=self.providers,
             derivations=DERIVATIONS,
+            owner=WALLET,
             wallet=WALLET,
             rules=FeeRules(),
             signer=lambda: signer_from_key(devnet.HOT_WALLET_KEY),
-        )
+        ).sending
 
     @staticmethod
     def _estimated(units: int | None, *_: object) -> str:

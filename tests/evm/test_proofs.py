@@ -52,32 +52,32 @@ def without_old_states(question: dict[str, Any], answer: dict[str, Any]) -> None
 def test_a_receipt_that_is_not_indexed_yet_is_no_replacement(till: Till) -> None:
     transfer = till.send(100)
     with pytest.raises(ChainUnavailable, match="does not report yet who used sequence 0"):
-        seen_through(till, without_receipts).transfer_status(transfer)
-    assert till.chain.transfer_status(transfer).state == "included"
+        seen_through(till, without_receipts).sending.status(transfer)
+    assert till.chain.sending.status(transfer).state == "included"
 
 
 def test_a_use_that_cannot_be_found_any_more_is_no_replacement(till: Till) -> None:
     first = till.sign(100)
     second = till.sign(200)
-    till.chain.broadcast(first)
+    till.chain.sending.broadcast(first)
     till.harness.mine(3)
     with pytest.raises(ChainUnavailable):
-        seen_through(till, without_old_states).transfer_status(second)
-    assert till.chain.transfer_status(second).state == "replaced"
+        seen_through(till, without_old_states).sending.status(second)
+    assert till.chain.sending.status(second).state == "replaced"
 
 
 @pytest.mark.parametrize("blocks_since", [0, 1, 2, 5, 11])
 def test_the_block_of_the_replacement_is_found_however_long_ago(till: Till, blocks_since: int) -> None:
     first, second = till.sign(100), till.sign(200)
-    till.chain.broadcast(first)
+    till.chain.sending.broadcast(first)
     till.harness.mine()
     height = till.chain.reading.head().height
     till.send(5)  # a later number is used as well
     till.harness.mine(blocks_since)
-    status = till.chain.transfer_status(second)
+    status = till.chain.sending.status(second)
     assert (status.state, status.height, status.confirmations) == ("replaced", height, blocks_since + 2)
 
 
 def test_nobody_but_the_hot_wallet_pays(till: Till) -> None:
     with pytest.raises(ValueError, match="leave from"):
-        till.chain.sign(till.sign().payouts, sender=till.recipient, sequence=0)
+        till.chain.sending.sign(till.sign().payouts, sender=till.recipient, sequence=0)

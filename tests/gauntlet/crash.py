@@ -30,9 +30,9 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.models import SimulatedTransfer
 from payments.chains.simulated.networks import address_named
+from payments.chains.simulated.sending import Sending
 from payments.deposits import watching
 from payments.models import Payment
 from payments.states import PaymentStatus
@@ -221,14 +221,14 @@ def _work(plan: Plan, chance: random.Random) -> None:
 
 
 def _time_out_now_and_then(chance: random.Random, share: float = TIME_OUT_SHARE) -> None:
-    broadcast = SimulatedChain.broadcast
+    broadcast = Sending.broadcast
 
-    def unreliable(self: SimulatedChain, transfer: Any) -> None:
+    def unreliable(self: Sending, transfer: Any) -> None:
         if chance.random() < share:
             control.time_out_broadcasts(self.profile.network, 1)
         broadcast(self, transfer)
 
-    SimulatedChain.broadcast = unreliable  # type: ignore[method-assign]  # in this process alone
+    Sending.broadcast = unreliable  # type: ignore[method-assign]  # in this process alone
 
 
 # --- what merchants and payers do --------------------------------------------------------------------

@@ -152,7 +152,7 @@ class Real:
         chain = registry.chain(self.environment, STELLAR)
         assert isinstance(chain, StellarChain)
         preparation = chain.preparation()
-        chain.broadcast(preparation.sign(preparation.plan()))
+        chain.sending.broadcast(preparation.sign(preparation.plan()))
 
     def pass_time(self) -> None:
         for mainnet in self.mainnets.values():

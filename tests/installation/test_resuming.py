@@ -196,7 +196,7 @@ def sweep_unknown_to_the_rows(payments: list[Payment], network: str) -> None:
     wallet = wallet_of(SANDBOX, network, chain)
     numbers = tuple(payment.sequence for payment in payments)
     sequence = chain.next_sequence(wallet.address)
-    chain.broadcast(sweeps_of(chain).sign(asset, numbers, sender=wallet.address, sequence=sequence))
+    chain.sending.broadcast(sweeps_of(chain).sign(asset, numbers, sender=wallet.address, sequence=sequence))
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
 
 
@@ -229,8 +229,8 @@ def send_unknown_to_the_rows(network: str, to: str, coins: int, *, memo: str | N
     chain = registry.chain(SANDBOX, network)
     asset, sender = registry.asset(SANDBOX, network, "USDC"), chain.channels()[0]
     wanted = PayoutInstruction(asset, coins * unit(network), to, memo)
-    signed = chain.sign((wanted,), sender=sender, sequence=chain.next_sequence(sender))
-    chain.broadcast(signed)
+    signed = chain.sending.sign((wanted,), sender=sender, sequence=chain.next_sequence(sender))
+    chain.sending.broadcast(signed)
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
     return signed.transaction_hash
 
@@ -304,9 +304,13 @@ def raise_unknown_to_the_rows(network: str) -> str:
         fee_limit_units=int(version.fee_limit_units),
     )
     place: dict[str, Any] = {"sender": sender, "sequence": transfer.sequence, "replacing": (first,)}
-    raised = chain.sign(wanted, **place) if wanted else sweeps_of(chain).sign(asset, tuple(transfer.deposits), **place)
+    raised = (
+        chain.sending.sign(wanted, **place)
+        if wanted
+        else sweeps_of(chain).sign(asset, tuple(transfer.deposits), **place)
+    )
     assert raised.transaction_hash != version.transaction_hash
-    chain.broadcast(raised)
+    chain.sending.broadcast(raised)
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
     return raised.transaction_hash
 
@@ -517,8 +521,8 @@ def test_a_transaction_that_is_known_in_part_is_adopted_whole(people: tuple[User
     sender = chain.channels()[0]
     parts = [(7, "a payer"), (5, "a stranger"), (6, "another stranger")]
     wanted = tuple(PayoutInstruction(asset, coins * unit(network), somebody(network, to)) for coins, to in parts)
-    signed = chain.sign(wanted, sender=sender, sequence=chain.next_sequence(sender))
-    chain.broadcast(signed)
+    signed = chain.sending.sign(wanted, sender=sender, sequence=chain.next_sequence(sender))
+    chain.sending.broadcast(signed)
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
     resume(since=since())
 

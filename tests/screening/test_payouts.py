@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sending import Sending
 from payments.chains.stellar.addresses import mux
 from payments.monitoring.alarm_rules import of_rows
 from payments.monitoring.states import AlarmKind
@@ -79,13 +79,13 @@ def test_a_list_that_comes_while_a_payout_is_signed_holds_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_guarded: bool
 ) -> None:
     stock(ETHEREUM, 5 * 10**7)
-    payout, sign = ask(ETHEREUM), SimulatedChain.sign
+    payout, sign = ask(ETHEREUM), Sending.sign
 
-    def sign_as_the_list_comes(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def sign_as_the_list_comes(sending: Sending, *asked: Any, **named: Any) -> Any:
         put_in_force(tmp_path, somebody(ETHEREUM))
-        return sign(chain, *asked, **named)
+        return sign(sending, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, "sign", sign_as_the_list_comes)
+    monkeypatch.setattr(Sending, "sign", sign_as_the_list_comes)
     if not is_guarded:
         monkeypatch.setattr("payments.transfers.services.note_evidence", lambda payouts: None)
     drive(ETHEREUM)

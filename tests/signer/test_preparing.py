@@ -94,7 +94,7 @@ def test_a_wallet_whose_key_is_with_the_signer_is_set_up_on_a_network() -> None:
         chain = place.chain_through(place.horizons, RemoteKeys(WALLET.address, signer.client(STELLAR)))
         plan = chain.preparation().plan()
         assert len(plan.steps) == len(PROFILES[STELLAR].assets) + 1
-        chain.broadcast(chain.preparation().sign(plan))
+        chain.sending.broadcast(chain.preparation().sign(plan))
         place.local.close_ledger()
         assert chain.preparation().plan().steps == ()
     finally:

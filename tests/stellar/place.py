@@ -92,10 +92,10 @@ class Place:
     ) -> SignedTransfer:
         sender = self.chain.channels()[channel]
         sequence = replacing[0].sequence if replacing else self.chain.next_sequence(sender)
-        return self.chain.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
+        return self.chain.sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
 
     def state(self, transfer: SignedTransfer) -> str:
-        return self.chain.transfer_status(transfer).state
+        return self.chain.sending.status(transfer).state
 
     def held(self, somebody: Keypair) -> int:
         return self.local.balance(somebody.public_key, "USDC")

@@ -25,7 +25,7 @@ def test_a_change_that_one_horizon_has_still_to_read_is_no_disagreement(place: P
     before = place.chain.next_sequence(WALLET.public_key)
     place.other.pause_ingestion()
     place.local.fund_native(key_of(7).public_key, 10 * XLM)
-    place.chain.broadcast(place.sign(*place.pay(5)))
+    place.chain.sending.broadcast(place.sign(*place.pay(5)))
     place.local.close_ledger()
     with pytest.raises(ChainUnavailable):
         place.chain.next_sequence(WALLET.public_key)

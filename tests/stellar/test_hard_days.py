@@ -84,9 +84,9 @@ def test_channels_whose_answers_are_lost_pay_each_once(place: Place) -> None:
                 each.drop_after_accept(2 if lost % 2 else 0)
             if lost % 2:
                 with pytest.raises(ChainUnavailable):
-                    place.chain.broadcast(transfer)
+                    place.chain.sending.broadcast(transfer)
             else:
-                place.chain.broadcast(transfer)
+                place.chain.sending.broadcast(transfer)
         place.local.close_ledger()
         assert {place.state(transfer) for transfer in transfers} == {"unknown"}
         for each in (place.local, place.other):
@@ -123,7 +123,7 @@ def stocked(place: Place, settings: object, monkeypatch: pytest.MonkeyPatch, db:
     """The sandbox's stellar, whose treasury is stocked on the chain and in the ledger."""
     settings.SANDBOX_CHAIN = "devnet"  # type: ignore[attr-defined]
     monkeypatch.setattr(registry, "chain", lambda environment, network: place.chain)
-    place.chain._sending._clock = lambda: datetime.fromtimestamp(place.local.network.state.closed_at, UTC)
+    place.chain.sending._clock = lambda: datetime.fromtimestamp(place.local.network.state.closed_at, UTC)
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), STOCK), Line(treasury(STELLAR), -STOCK)]
         post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)

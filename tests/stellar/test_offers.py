@@ -35,16 +35,16 @@ def test_a_surge_is_outbid_by_an_envelope_around_the_same_transaction(place: Pla
     payouts = place.pay(7)
     first = place.sign(*payouts)
     place.local.surge(3_000)
-    place.chain.broadcast(first)
+    place.chain.sending.broadcast(first)
     place.local.close_ledger()
     assert place.state(first) == "unknown"
     second = place.sign(*payouts, replacing=(first,))
     assert second.transaction_hash != first.transaction_hash
     assert (second.sequence, second.valid_until) == (first.sequence, first.valid_until)
-    place.chain.broadcast(second)
+    place.chain.sending.broadcast(second)
     ledger = place.local.close_ledger()
     for version in (first, second):
-        status = place.chain.transfer_status(version)
+        status = place.chain.sending.status(version)
         assert (status.state, status.height) == ("included", ledger)
         assert (status.included_as or version.transaction_hash) == second.transaction_hash
         assert status.fee_units == 2 * 3_000
@@ -55,11 +55,11 @@ def test_the_first_version_counts_for_the_later_ones_too(place: Place) -> None:
     payouts = place.pay(7)
     first = place.sign(*payouts)
     second = place.sign(*payouts, replacing=(first,))
-    place.chain.broadcast(first)
+    place.chain.sending.broadcast(first)
     place.local.close_ledger()
-    status = place.chain.transfer_status(second)
+    status = place.chain.sending.status(second)
     assert (status.state, status.included_as) == ("included", first.transaction_hash)
-    place.chain.broadcast(second)
+    place.chain.sending.broadcast(second)
     assert place.held(place.recipient()) == 7
 
 
@@ -68,7 +68,7 @@ def test_somebody_elses_envelope_around_ours_pays_it_and_costs_us_nothing(place:
     stranger = place.recipient(9)
     theirs = envelopes.bump(transfer.raw, passphrase=keys.PASSPHRASE, payer=stranger, fee_per_operation=50_000)
     place.local.network.close_with(envelopes._envelope(theirs.raw, keys.PASSPHRASE))
-    status = place.chain.transfer_status(transfer)
+    status = place.chain.sending.status(transfer)
     assert (status.state, status.included_as, status.fee_units) == ("included", theirs.transaction_hash, 0)
 
 
@@ -142,9 +142,9 @@ def test_channels_lend_their_sequences_and_the_wallet_pays_for_all_of_it(channel
     ]
     wallet_sequence = place.chain.next_sequence(WALLET.public_key)
     for transfer in transfers:
-        place.chain.broadcast(transfer)
+        place.chain.sending.broadcast(transfer)
     ledger = place.local.close_ledger()
-    statuses = [place.chain.transfer_status(transfer) for transfer in transfers]
+    statuses = [place.chain.sending.status(transfer) for transfer in transfers]
     assert [(status.state, status.height) for status in statuses] == [("included", ledger)] * 2
     assert [status.fee_units for status in statuses] == [300, 200]
     assert [transfer.sender for transfer in transfers] == [first, second]
@@ -154,7 +154,7 @@ def test_channels_lend_their_sequences_and_the_wallet_pays_for_all_of_it(channel
     assert place.chain.next_sequence(WALLET.public_key) == wallet_sequence
     assert place.chain.next_sequence(first) == transfers[0].sequence + 1
     with pytest.raises(ValueError, match="lends no sequences"):
-        place.chain.sign(place.pay(1), sender=WALLET.public_key, sequence=1)
+        place.chain.sending.sign(place.pay(1), sender=WALLET.public_key, sequence=1)
 
 
 def test_channels_are_the_same_for_the_same_key_and_others_for_any_other(channelled: Place) -> None:

@@ -139,7 +139,7 @@ def test_what_expired_is_signed_anew_with_the_same_sequence(place: Place) -> Non
     step(place)
     first = Transfer.objects.get()
     place.local.close_ledger(600)
-    place.chain._sending._clock = lambda: timezone.now() + timedelta(seconds=600)
+    place.chain.sending._clock = lambda: timezone.now() + timedelta(seconds=600)
     place.local.thaw_submissions()
     step(place, 3)
     assert fresh(payout).status == PayoutStatus.PAID
@@ -174,14 +174,14 @@ class Killed(BaseException):
 def test_a_set_up_that_was_killed_midway_takes_a_sequence_and_freezes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    send = place.chain._sending.broadcast
+    send = place.chain.sending.broadcast
 
     def send_and_die(transfer: SignedTransfer) -> None:
         send(transfer)
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(place.chain._sending, "broadcast", send_and_die)
+        patched.setattr(place.chain.sending, "broadcast", send_and_die)
         with pytest.raises(Killed):
             call_command("setup_stellar", "--yes", "--env", SANDBOX, stdout=StringIO())
     sequence = place.chain.next_sequence(WALLET.public_key)

@@ -33,12 +33,12 @@ def test_a_transfer_is_signed_until_five_minutes_from_now_and_paid_once(place: P
     said = envelopes.read(transfer.raw, passphrase=keys.PASSPHRASE)
     assert (said.valid_until, said.transaction_hash) == (transfer.valid_until, transfer.transaction_hash)
     assert place.state(transfer) == "unknown"
-    place.chain.broadcast(transfer)
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     assert place.state(transfer) == "unknown"
     ledger = place.local.close_ledger()
-    place.chain.broadcast(transfer)
-    status = place.chain.transfer_status(transfer)
+    place.chain.sending.broadcast(transfer)
+    status = place.chain.sending.status(transfer)
     assert (status.state, status.final, status.height, status.included_as) == ("included", True, ledger, "")
     assert 0 < status.fee_units == 200 <= transfer.fee_limit_units
     assert status.said_by == ("horizon-0", "horizon-1")
@@ -48,14 +48,14 @@ def test_a_transfer_is_signed_until_five_minutes_from_now_and_paid_once(place: P
 def test_while_horizon_does_not_read_ledgers_nothing_is_known_and_nothing_is_paid_twice(place: Place) -> None:
     """Measured on a real Horizon: 404 by hash, tx_bad_seq for the same envelope, the old sequence of the account."""
     transfer = place.sign(*place.pay(7))
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     for each in (place.local, place.other):
         each.pause_ingestion()
     for _ in range(5):
         place.local.close_ledger()
     assert place.held(place.recipient()) == 7
     with pytest.raises(TransferRefused, match="tx_bad_seq"):
-        place.chain.broadcast(transfer)
+        place.chain.sending.broadcast(transfer)
     assert place.state(transfer) == "unknown"
     assert place.chain.next_sequence(transfer.sender) == transfer.sequence
     for each in (place.local, place.other):
@@ -68,7 +68,7 @@ def test_while_horizon_does_not_read_ledgers_nothing_is_known_and_nothing_is_pai
 def test_its_time_is_over_for_ledgers_that_horizons_have_read_and_not_by_the_clock(place: Place) -> None:
     """The network included it in time; both Horizons stopped reading before that ledger."""
     transfer = place.sign(*place.pay(7))
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     for each in (place.local, place.other):
         each.pause_ingestion()
     place.local.close_ledger()
@@ -81,7 +81,7 @@ def test_its_time_is_over_for_ledgers_that_horizons_have_read_and_not_by_the_clo
 
 def test_one_horizon_that_lags_is_not_believed_and_stops_nothing_but_the_answer(place: Place) -> None:
     transfer = place.sign(*place.pay(7))
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     place.other.pause_ingestion()
     place.local.close_ledger()
     place.local.close_ledger(10 * VALIDITY_SECONDS)
@@ -98,11 +98,11 @@ def test_what_got_into_no_ledger_expires_a_minute_after_its_time(place: Place, s
     assert transfer.valid_until is not None
     until = int(transfer.valid_until.timestamp()) + seconds_after
     place.local.close_ledger(until - place.local.network.state.closed_at)
-    status = place.chain.transfer_status(transfer)
+    status = place.chain.sending.status(transfer)
     assert (status.state, status.final) == (state, state == "expired")
     if state == "expired":
         with pytest.raises(TransferRefused, match="tx_too_late"):
-            place.chain.broadcast(transfer)
+            place.chain.sending.broadcast(transfer)
         again = place.sign(*place.pay(7))
         assert again.sequence == transfer.sequence
 
@@ -120,11 +120,11 @@ def test_what_used_the_sequence_is_proof_that_it_was_replaced(place: Place) -> N
     transfer = place.sign(*place.pay(7))
     rival = place.sign(*place.pay(9))
     assert rival.sequence == transfer.sequence
-    place.chain.broadcast(rival)
+    place.chain.sending.broadcast(rival)
     with pytest.raises(TransferRefused, match="TRY_AGAIN_LATER"):
-        place.chain.broadcast(transfer)
+        place.chain.sending.broadcast(transfer)
     ledger = place.local.close_ledger()
-    status = place.chain.transfer_status(transfer)
+    status = place.chain.sending.status(transfer)
     assert (status.state, status.final, status.height) == ("replaced", True, ledger)
     assert place.held(place.recipient()) == 9
 
@@ -135,7 +135,7 @@ def test_a_sequence_that_was_jumped_over_was_used_by_nobody(place: Place) -> Non
     place.local.act(WALLET, BumpSequence(transfer.sequence + 10))
     later = place.sign(*place.pay(7))
     assert later.sequence > transfer.sequence
-    unused = place.chain.sign(place.pay(7), sender=transfer.sender, sequence=transfer.sequence + 5)
+    unused = place.chain.sending.sign(place.pay(7), sender=transfer.sender, sequence=transfer.sequence + 5)
     assert place.state(unused) == "unknown"
     place.local.close_ledger(3 * VALIDITY_SECONDS)
     assert place.state(unused) == "expired"
@@ -160,9 +160,9 @@ def test_a_batch_that_fails_names_those_it_failed_for(place: Place, problem: Rec
         place.local.deauthorise(fault.public_key, "USDC")
     good, bad = place.pay(7, 8, 9), PayoutInstruction(USDC, 6, fault.public_key)
     transfer = place.sign(good[0], bad, good[1], bad)
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     place.local.close_ledger()
-    status = place.chain.transfer_status(transfer)
+    status = place.chain.sending.status(transfer)
     assert (status.state, status.final, dict(status.refused)) == ("failed", True, {1: problem, 3: problem})
     assert status.error == f"The network refused: {code} (2), {code} (4)."
     assert status.fee_units == 400
@@ -172,16 +172,16 @@ def test_a_batch_that_fails_names_those_it_failed_for(place: Place, problem: Rec
 
 def test_a_fault_of_our_own_wallet_names_no_recipient(place: Place) -> None:
     transfer = place.sign(*place.pay(STOCK + 1))
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     place.local.close_ledger()
-    status = place.chain.transfer_status(transfer)
+    status = place.chain.sending.status(transfer)
     assert (status.state, dict(status.refused)) == ("failed", {})
     assert status.error == "The network refused: op_underfunded (1)."
     place.local.deauthorise(WALLET.public_key, "USDC")
     blocked = place.sign(*place.pay(1))
-    place.chain.broadcast(blocked)
+    place.chain.sending.broadcast(blocked)
     place.local.close_ledger()
-    status = place.chain.transfer_status(blocked)
+    status = place.chain.sending.status(blocked)
     assert (status.error, dict(status.refused)) == ("The network refused: op_src_not_authorized (1).", {})
 
 
@@ -190,32 +190,32 @@ def test_answers_that_never_came_are_no_answers(place: Place) -> None:
     for each in (place.local, place.other):
         each.drop_after_accept(2)  # it is asked once more, on a fresh connection
     with pytest.raises(ChainUnavailable):
-        place.chain.broadcast(transfer)
+        place.chain.sending.broadcast(transfer)
     place.local.close_ledger()
     assert place.state(transfer) == "included"
     later = place.sign(*place.pay(7))
     for each in (place.local, place.other):
         each.try_again_later()
     with pytest.raises(TransferRefused, match="TRY_AGAIN_LATER"):
-        place.chain.broadcast(later)
+        place.chain.sending.broadcast(later)
     for each in (place.local, place.other):
         each.answer_next(504, path="/transactions_async")
     with pytest.raises(ChainUnavailable):
-        place.chain.broadcast(later)
+        place.chain.sending.broadcast(later)
     assert place.state(later) == "unknown"
-    place.chain.broadcast(later)
+    place.chain.sending.broadcast(later)
     place.local.close_ledger()
     assert place.state(later) == "included"
 
 
 def test_one_horizon_that_denies_a_transaction_makes_nothing_known(place: Place) -> None:
     transfer = place.sign(*place.pay(7))
-    place.chain.broadcast(transfer)
+    place.chain.sending.broadcast(transfer)
     place.local.close_ledger()
     place.local.close_ledger(3 * VALIDITY_SECONDS)
     place.fronts[1].spoil(f"/transactions/{transfer.transaction_hash}", lambda said: said | {"hash": "0" * 64})
     with pytest.raises(ChainUnavailable):
-        place.chain.transfer_status(transfer)
+        place.chain.sending.status(transfer)
     place.fronts[1].heal()
     assert place.state(transfer) == "included"
 
@@ -231,16 +231,18 @@ class Payer:
     def step(self) -> None:
         refused = False
         with suppress(ChainUnavailable):
-            status = self.place.chain.transfer_status(self.sent[-1])
+            status = self.place.chain.sending.status(self.sent[-1])
             if status.state == "included":
                 return
             try:
-                self.place.chain.broadcast(self.sent[-1])
+                self.place.chain.sending.broadcast(self.sent[-1])
             except TransferRefused as refusal:
                 refused = "tx_bad_seq" in str(refusal)
             if self.is_dead(status, refused):
                 sender = self.sent[-1].sender
-                self.sent.append(self.place.chain.sign(self.payouts, sender=sender, sequence=self.sequence(sender)))
+                self.sent.append(
+                    self.place.chain.sending.sign(self.payouts, sender=sender, sequence=self.sequence(sender))
+                )
 
     def is_dead(self, status: TransactionStatus, has_bad_sequence: bool) -> bool:
         return status.final

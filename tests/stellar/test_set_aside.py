@@ -271,7 +271,7 @@ def test_one_that_expired_is_paid_if_the_trustline_is_there_by_then(place: Place
     place.local.thaw_submissions()
     place.local.trust(LATE, "USDC")
     place.local.close_ledger(600)
-    place.chain._sending._clock = lambda: timezone.now() + timedelta(seconds=600)
+    place.chain.sending._clock = lambda: timezone.now() + timedelta(seconds=600)
     step(place, 3)
     assert (fresh(payout).status, fresh(payout).claimable_balance) == (PayoutStatus.PAID, "")
     assert (place.held(LATE), set_aside(place)) == (9, [])
@@ -292,7 +292,7 @@ def test_a_worker_that_is_killed_between_signing_and_sending_sets_it_aside_once(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(place.chain, "broadcast", kill)
+        patched.setattr(place.chain.sending, "broadcast", kill)
         wait_no_longer()
         with pytest.raises(Killed):
             drive(STELLAR)

@@ -109,8 +109,8 @@ def test_one_that_was_killed_after_sending_is_simply_run_again(place: Place) -> 
     place.local.network.closes_at_once = False
     preparation = place.chain.preparation()
     transfer = preparation.sign(preparation.plan())
-    place.chain.broadcast(transfer)  # and then the process is killed
-    place.chain._sending._clock = lambda: timezone.now() + timedelta(minutes=1)
+    place.chain.sending.broadcast(transfer)  # and then the process is killed
+    place.chain.sending._clock = lambda: timezone.now() + timedelta(minutes=1)
     again = place.chain.preparation()
     rival = again.sign(again.plan())
     assert rival.sequence == transfer.sequence
@@ -194,7 +194,7 @@ def test_who_has_no_key_reads_the_channels_off_the_wallet(place: Place) -> None:
         keyless.names()
     place.local.fund_native(WALLET.public_key, 100 * XLM)
     preparation = place.chain.preparation()
-    place.chain.broadcast(preparation.sign(preparation.plan()))
+    place.chain.sending.broadcast(preparation.sign(preparation.plan()))
     assert keyless.names() == CHANNEL_KEYS.channels == place.chain.channels()
 
 

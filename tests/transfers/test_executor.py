@@ -80,7 +80,7 @@ def test_nothing_is_sent_before_it_is_stored_and_stored_bytes_are_sent_as_they_a
     stock(network, 10 * COIN)
     ask(network)
     sent: list[bytes] = []
-    adapter = type(registry.chain(SANDBOX, network))
+    adapter = type(registry.chain(SANDBOX, network).sending)
     real = adapter.broadcast
 
     def broadcast(self, transfer):  # type: ignore[no-untyped-def]  # stands in for the adapter's
@@ -207,7 +207,7 @@ def test_the_version_that_was_replaced_may_still_be_the_one_that_is_mined(monkey
 
 
 def test_a_transfer_that_expired_is_signed_again_and_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("payments.chains.simulated.adapter.VALIDITY", timedelta(seconds=0))
+    monkeypatch.setattr("payments.chains.simulated.sending.VALIDITY", timedelta(seconds=0))
     stock(STELLAR, 10 * COIN)
     payout = ask(STELLAR)
     control.lose_broadcasts(STELLAR, 1)

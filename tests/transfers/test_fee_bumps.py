@@ -105,7 +105,7 @@ def test_raising_the_fee_gives_no_more_time_and_what_expired_is_signed_anew(monk
     stock(STELLAR, 10 * COIN)
     payout = ask(STELLAR)
     with monkeypatch.context() as brief:
-        brief.setattr("payments.chains.simulated.adapter.VALIDITY", timedelta(minutes=1))
+        brief.setattr("payments.chains.simulated.sending.VALIDITY", timedelta(minutes=1))
         drive(STELLAR)
     control.set_fee_level(STELLAR, 500)
     drive(STELLAR, rounds=3)

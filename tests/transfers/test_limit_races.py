@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from merchants.ledger import stops
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sending import Sending
 from payments.transfers import services
 from payments.transfers.execution import executor
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
@@ -44,13 +44,13 @@ def drive_both_at_once() -> None:
 
 def meet_when_signing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of two wallets has found its payout within the limits before the other one's is stored."""
-    both, sign = Barrier(2), SimulatedChain.sign
+    both, sign = Barrier(2), Sending.sign
 
-    def together(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def together(sending: Sending, *asked: Any, **named: Any) -> Any:
         both.wait(TOGETHER_SECONDS)
-        return sign(chain, *asked, **named)
+        return sign(sending, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, "sign", together)
+    monkeypatch.setattr(Sending, "sign", together)
 
 
 @pytest.mark.parametrize("guard", ["as it is", "not asked again", "asked again without the lock"])
@@ -124,13 +124,13 @@ def test_a_stop_waits_for_what_is_just_being_signed(monkeypatch: pytest.MonkeyPa
 def test_the_kill_switch_holds_within_a_round(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     stock(ETHEREUM, 10 * COIN)
     payouts = [ask(ETHEREUM) for _ in range(2)]
-    real = getattr(SimulatedChain, at)
+    real = getattr(Sending, at)
 
-    def pulled_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def pulled_meanwhile(sending: Sending, *asked: Any, **named: Any) -> Any:
         stopping.stop_payouts(environment=SANDBOX, reason="seen")
-        return real(chain, *asked, **named)
+        return real(sending, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, at, pulled_meanwhile)
+    monkeypatch.setattr(Sending, at, pulled_meanwhile)
     drive(ETHEREUM)
     if at == "sign":
         assert {fresh(payout).status for payout in payouts} == {PayoutStatus.READY}

@@ -18,7 +18,7 @@ from merchants.ledger.posting import AccountRef, Line, post
 from payments.chains.errors import RecipientProblem
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control, networks
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sending import Sending
 from payments.transfers import services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_count
 from payments.transfers.payouts import approve_payout, policy_of
@@ -55,8 +55,8 @@ DEATHS: tuple[tuple[Any, str], ...] = (
     (services, "record_final"),
     (services, "record_failed"),
     (services, "record_replacement"),
-    (SimulatedChain, "broadcast"),
-    (SimulatedChain, "transfer_status"),
+    (Sending, "broadcast"),
+    (Sending, "status"),
 )
 """Where a worker dies, just before or just after."""
 

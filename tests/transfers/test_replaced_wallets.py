@@ -12,9 +12,9 @@ from django.utils import timezone
 from merchants.ledger.balances import balance
 from payments.chains import registry
 from payments.chains.simulated import actions, adapter, control
-from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.networks import payout_work
+from payments.chains.simulated.sending import Sending
 from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.postings import gas_account
@@ -122,13 +122,13 @@ def test_nothing_is_signed_for_a_replaced_wallet(halfway: list[Payout], monkeypa
     old, _ = replace_wallet(monkeypatch)
     before = Envelope.objects.filter(transfer__wallet__address=old).count()
     senders: list[str] = []
-    real = SimulatedChain.sign
+    real = Sending.sign
 
-    def noted(chain: SimulatedChain, payouts: Any, **named: Any) -> Any:
+    def noted(sending: Sending, payouts: Any, **named: Any) -> Any:
         senders.append(named["sender"])
-        return real(chain, payouts, **named)
+        return real(sending, payouts, **named)
 
-    monkeypatch.setattr(SimulatedChain, "sign", noted)
+    monkeypatch.setattr(Sending, "sign", noted)
     wait_no_longer()
     drive(ETHEREUM, rounds=2)
     assert old not in senders

@@ -16,6 +16,7 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sending import Sending
 from payments.chains.simulated.sweeps import Sweeps
 from payments.transfers.execution import executor, rounds
 from payments.transfers.execution.rounds import Round
@@ -43,6 +44,13 @@ from tests.transfers.scenes import (
 pytestmark = pytest.mark.django_db
 
 WAIT_SECONDS = 300
+QUERIES: tuple[tuple[type, str], ...] = (
+    (SimulatedChain, "check_recipient"),
+    (Sending, "sign"),
+    (Sending, "broadcast"),
+    (Sending, "status"),
+)
+"""What a round sends to a network."""
 
 
 # --- payouts and sweeps ------------------------------------------------------------------------------
@@ -123,8 +131,8 @@ class SlowNetwork:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
         self.now = timezone.now()
         self.asked: list[str] = []
-        for step in ("check_recipient", "sign", "broadcast", "transfer_status"):
-            monkeypatch.setattr(SimulatedChain, step, self._slow(step, getattr(SimulatedChain, step), seconds))
+        for part, step in QUERIES:
+            monkeypatch.setattr(part, step, self._slow(step, getattr(part, step), seconds))
 
     def clock(self) -> datetime:
         return self.now
@@ -186,21 +194,21 @@ class Planted(Exception):
 
 
 @pytest.mark.parametrize("trouble", [Planted, ChainUnavailable])
-@pytest.mark.parametrize("step", ["check_recipient", "sign", "broadcast", "transfer_status"])
+@pytest.mark.parametrize(("part", "step"), QUERIES)
 def test_trouble_with_one_payout_keeps_no_other_from_being_paid(
-    monkeypatch: pytest.MonkeyPatch, step: str, trouble: type[Exception]
+    monkeypatch: pytest.MonkeyPatch, part: type, step: str, trouble: type[Exception]
 ) -> None:
     stock(ETHEREUM, 10 * COIN)
     poisoned, other = somebody(ETHEREUM, "poisoned"), somebody(ETHEREUM, "other")
     bad, good = ask(ETHEREUM, to=poisoned), ask(ETHEREUM, to=other)
-    real = getattr(SimulatedChain, step)
+    real = getattr(part, step)
 
-    def fail(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def fail(chain: Any, *asked: Any, **named: Any) -> Any:
         if poisoned in repr(asked):
             raise trouble("planted")
         return real(chain, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, step, fail)
+    monkeypatch.setattr(part, step, fail)
     finish(ETHEREUM)
     assert fresh(bad).status != PayoutStatus.PAID
     if step == "broadcast":  # it is sent, and the network waits for the sequence before it

@@ -13,8 +13,8 @@ from merchants.ledger.posting import Line, post
 from payments.chains import registry
 from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import first_sequence
+from payments.chains.simulated.sending import Sending
 from payments.deposits.postings import chain_account
 from payments.transfers.execution import executor, rounds
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_count
@@ -85,14 +85,14 @@ def test_a_frozen_wallet_sends_what_is_signed_and_keeps_nothing_that_was_just_be
     with monkeypatch.context() as patched:
         patched.setattr(rounds.Round, "_send", lambda self: False)
         drive(ETHEREUM)
-    second, sign, asked = ask(ETHEREUM), SimulatedChain.sign, []
+    second, sign, asked = ask(ETHEREUM), Sending.sign, []
 
-    def frozen_meanwhile(chain: SimulatedChain, *args: Any, **named: Any) -> SignedTransfer:
+    def frozen_meanwhile(sending: Sending, *args: Any, **named: Any) -> SignedTransfer:
         asked.append(named["sequence"])
         freeze_wallet(the_wallet(ETHEREUM), reason="looks odd")
-        return sign(chain, *args, **named)
+        return sign(sending, *args, **named)
 
-    monkeypatch.setattr(SimulatedChain, "sign", frozen_meanwhile)
+    monkeypatch.setattr(Sending, "sign", frozen_meanwhile)
     finish(ETHEREUM)
     assert why_frozen(ETHEREUM) == "looks odd"
     assert (fresh(first).status, fresh(second).status) == (PayoutStatus.PAID, PayoutStatus.READY)
@@ -214,10 +214,10 @@ def test_somebody_else_signing_with_the_key_freezes_the_wallet() -> None:
     control.lose_broadcasts(ETHEREUM, 1)
     drive(ETHEREUM)
     asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
-    stolen = chain.sign(
+    stolen = chain.sending.sign(
         (PayoutInstruction(asset, 2 * COIN, somebody(ETHEREUM, "a thief")),), sender=chain.payout_address(), sequence=0
     )
-    chain.broadcast(stolen)
+    chain.sending.broadcast(stolen)
     control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
     finish(ETHEREUM)
     assert why_frozen(ETHEREUM)

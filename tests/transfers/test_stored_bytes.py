@@ -12,7 +12,7 @@ from payments.chains import registry
 from payments.chains.protocol.chain import sweeps_of
 from payments.chains.protocol.payouts import SignedTransfer
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sending import Sending
 from payments.transfers import services
 from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer
@@ -59,13 +59,13 @@ def signed_and_not_sent(monkeypatch: pytest.MonkeyPatch, network: str, amount: i
 def sent_from_now(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What is handed to a network from now on."""
     sent: list[bytes] = []
-    real = SimulatedChain.broadcast
+    real = Sending.broadcast
 
-    def noted(chain: SimulatedChain, transfer: SignedTransfer) -> None:
+    def noted(sending: Sending, transfer: SignedTransfer) -> None:
         sent.append(transfer.raw)
-        real(chain, transfer)
+        real(sending, transfer)
 
-    monkeypatch.setattr(SimulatedChain, "broadcast", noted)
+    monkeypatch.setattr(Sending, "broadcast", noted)
     return sent
 
 
@@ -85,17 +85,17 @@ def test_nothing_is_signed_or_sent_once_it_is_stopped(monkeypatch: pytest.Monkey
     stock(ETHEREUM, 10 * COIN)
     for _ in range(2):
         ask(ETHEREUM)
-    real, calls = getattr(SimulatedChain, at), []
+    real, calls = getattr(Sending, at), []
 
-    def stopped_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def stopped_meanwhile(sending: Sending, *asked: Any, **named: Any) -> Any:
         calls.append(asked)
         if stop == "breaker":
             stopping.stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="seen")
         else:
             stopping.stop_payouts(environment=SANDBOX, reason="seen")
-        return real(chain, *asked, **named)
+        return real(sending, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, at, stopped_meanwhile)
+    monkeypatch.setattr(Sending, at, stopped_meanwhile)
     drive(ETHEREUM)
     assert len(calls) == 1
 
@@ -106,14 +106,14 @@ def test_a_lost_transfer_is_neither_replaced_nor_sent_again_once_it_is_stopped(m
     ask(ETHEREUM)
     control.lose_broadcasts(ETHEREUM, 1)
     drive(ETHEREUM)
-    real, sent = SimulatedChain.sign, []
+    real, sent = Sending.sign, []
 
-    def stopped_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+    def stopped_meanwhile(sending: Sending, *asked: Any, **named: Any) -> Any:
         stopping.stop_payouts(environment=SANDBOX, reason="seen")
-        return real(chain, *asked, **named)
+        return real(sending, *asked, **named)
 
-    monkeypatch.setattr(SimulatedChain, "sign", stopped_meanwhile)
-    monkeypatch.setattr(SimulatedChain, "broadcast", lambda chain, transfer: sent.append(transfer))
+    monkeypatch.setattr(Sending, "sign", stopped_meanwhile)
+    monkeypatch.setattr(Sending, "broadcast", lambda sending, transfer: sent.append(transfer))
     wait_no_longer()
     drive(ETHEREUM)
     assert (sent, Envelope.objects.count()) == ([], 1)

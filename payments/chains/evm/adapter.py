@@ -12,7 +12,7 @@ from payments.chains.evm.contract_accounts import ContractAccounts
 from payments.chains.evm.deposit_addresses.derivation import Derivations
 from payments.chains.evm.deposit_addresses.new_addresses import NewAddresses
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.keys.signing import Signer, read_signed
+from payments.chains.evm.keys.signing import Signer
 from payments.chains.evm.nodes import questions
 from payments.chains.evm.nodes.oracle import SanctionsOracle
 from payments.chains.evm.nodes.providers import Providers
@@ -23,7 +23,7 @@ from payments.chains.evm.simulation import TransferSimulation
 from payments.chains.evm.sweep_contract import Roles, Sweeps
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import DepositAddress
-from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.payouts import Costs, PayoutInstruction
 from payments.chains.protocol.transfers import (
     Identity,
     SentTransaction,
@@ -67,15 +67,6 @@ class EvmChain:
         self.reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._cold_wallet, self._treasury = cold_wallet, cold_wallet if sweeps_to_cold and cold_wallet else wallet
         self._simulation = TransferSimulation(providers, wallet=wallet, treasury=self._treasury)
-        self._sending = Sending(
-            profile,
-            providers,
-            derivations=derivations,
-            wallet=wallet,
-            rules=rules,
-            signer=signer,
-            new_addresses=new_addresses,
-        )
         self._set_up = SetUp(
             profile,
             providers,
@@ -86,7 +77,17 @@ class EvmChain:
             signer=signer,
             readiness=readiness,
         )
-        self.sweeps = Sweeps(derivations, self._sending, self.reading, self._simulation, self._set_up)
+        self.sending = Sending(
+            profile,
+            providers,
+            derivations=derivations,
+            wallet=wallet,
+            rules=rules,
+            signer=signer,
+            set_up=self._set_up,
+            new_addresses=new_addresses,
+        )
+        self.sweeps = Sweeps(derivations, self.sending, self.reading, self._simulation, self._set_up)
         expected = {"owner": owner, "operator": wallet, "treasury": self._treasury}
         self.roles = Roles(providers, self.reading, derivations, expected)
         self.signers = ContractAccounts(providers)
@@ -130,7 +131,7 @@ class EvmChain:
         return frozenset({self._wallet, *factories, *map(addresses.forwarder_of, factories)})
 
     def next_sequence(self, sender: str) -> int:
-        return self._sending.next_sequence(sender)
+        return self.sending.next_sequence(sender)
 
     def check_recipient(self, payout: PayoutInstruction) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self.own_accounts())
@@ -148,34 +149,16 @@ class EvmChain:
         is_contract = bool(found) and not found.startswith(_DELEGATION)
         return None if is_contract else sender
 
-    def sign(
-        self,
-        payouts: tuple[PayoutInstruction, ...],
-        *,
-        sender: str,
-        sequence: int,
-        replacing: Collection[SignedTransfer] = (),
-    ) -> SignedTransfer:
-        return self._sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
-
-    def broadcast(self, transfer: SignedTransfer) -> None:
-        if not transfer.payouts:  # a sweep goes to whoever is the treasury when it is mined
-            self._set_up.require_people_now(read_signed(transfer.raw).to)
-        self._sending.broadcast(transfer)
-
-    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
-        return self._sending.status(transfer)
-
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
     ) -> tuple[SentTransaction, ...]:
         self.reading.reached(last_height)
-        return self._sending.sent_by(
+        return self.sending.sent_by(
             account, heights=range(first_height, last_height + 1), first_sequence=first_sequence, hashes=hashes
         )
 
     def costs(self) -> Costs:
-        return self._sending.costs()
+        return self.sending.costs()
 
     # Setting up
 

@@ -18,6 +18,7 @@ from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import QUESTIONS_PER_BATCH, Receipt
 from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.evm.prices import gas_limit, prices
+from payments.chains.evm.readiness_checks import SetUp
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.protocol.scans import Head
@@ -54,6 +55,7 @@ class Sending:
         wallet: str,
         rules: FeeRules,
         signer: Callable[[], Signer],
+        set_up: SetUp,
         new_addresses: NewAddresses | None = None,
     ) -> None:
         self._profile = profile
@@ -64,6 +66,7 @@ class Sending:
         self._wallet = wallet
         self._rules = rules
         self._signer = signer
+        self._set_up = set_up
         self._new_addresses = new_addresses or NewAddresses()
 
     @property
@@ -80,7 +83,7 @@ class Sending:
         *,
         sender: str,
         sequence: int,
-        replacing: Collection[SignedTransfer],
+        replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
         if len(payouts) != 1:
             raise ValueError(f"a transfer on {self._network} carries 1 to 1 payouts")
@@ -117,6 +120,8 @@ class Sending:
         )
 
     def broadcast(self, transfer: SignedTransfer) -> None:
+        if not transfer.payouts:  # a sweep goes to whoever is the treasury when it is mined
+            self._set_up.require_people_now(read_signed(transfer.raw).to)
         responses = self._providers.submit(questions.broadcast(transfer.raw))
         refusals = [each for each in responses if isinstance(each, RpcError) and not each.knows_already]
         if len(refusals) < len(responses):

@@ -14,10 +14,11 @@ from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import AddressDerivations, DepositAddress
 from payments.chains.protocol.operations import Operations, Preparations, Reserves
 from payments.chains.protocol.oracles import SanctionsOracle
-from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.payouts import Costs, PayoutInstruction
 from payments.chains.protocol.providers import ProviderPool
 from payments.chains.protocol.reading import Reading
 from payments.chains.protocol.roles import Roles
+from payments.chains.protocol.sending import Sending
 from payments.chains.protocol.sweeps import Sweeps
 from payments.chains.protocol.transfers import Identity, SentTransaction
 from payments.chains.protocol.wallets import BuildsPayments, KnowsSigners
@@ -31,6 +32,9 @@ class Chain(Protocol):
 
     @property
     def reading(self) -> Reading: ...
+
+    @property
+    def sending(self) -> Sending: ...
 
     # Capabilities that not every network has: None where it lacks one.
 
@@ -132,31 +136,6 @@ class Chain(Protocol):
         people and was not sent in the name of one of them. Queries the network.
         """
         ...
-
-    def sign(
-        self,
-        payouts: tuple[PayoutInstruction, ...],
-        *,
-        sender: str,
-        sequence: int,
-        replacing: Collection[SignedTransfer] = (),
-    ) -> SignedTransfer:
-        """Build and sign; nothing is sent. ValueError when these payouts cannot share a transaction.
-
-        `sender` is one of `channels()`: its sequence is used, and the money leaves `payout_address()`.
-        `replacing` are earlier versions of the same sequence: the new one offers enough more than all of them to be
-        taken in their place. ValueError where nothing can be replaced.
-        """
-        ...
-
-    def broadcast(self, transfer: SignedTransfer) -> None:
-        """Hand the stored bytes to the network; handing over the same ones again changes nothing.
-
-        Any error, TransferRefused and ChainUnavailable included, leaves the outcome unknown.
-        """
-        ...
-
-    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus: ...
 
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]

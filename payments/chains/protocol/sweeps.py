@@ -55,7 +55,7 @@ class Sweeps(Protocol):
         sequence: int,
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
-        """As `Chain.sign`: move all of an asset from the deposit addresses of these numbers to the treasury.
+        """As `Sending.sign`: move all of an asset from the deposit addresses of these numbers to the treasury.
 
         The asset is an accepted coin or the network's own.
         """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from config.money import Asset
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import DepositAddress
-from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.payouts import Costs, PayoutInstruction
 from payments.chains.protocol.transfers import (
     Identity,
     SentTransaction,
@@ -86,7 +86,7 @@ class StellarChain:
         )
 
     @cached_property
-    def _sending(self) -> Sending:
+    def sending(self) -> Sending:
         from payments.chains.stellar.sending import Sending
 
         return Sending(
@@ -163,7 +163,7 @@ class StellarChain:
         from payments.chains.stellar.provisioning import Preparation
 
         return Preparation(
-            self.profile, self._accounts, self.horizons, wallet=self._wallet, keys=self._keys, sending=self._sending
+            self.profile, self._accounts, self.horizons, wallet=self._wallet, keys=self._keys, sending=self.sending
         )
 
     def check_recipient(self, payout: PayoutInstruction) -> None:
@@ -178,22 +178,6 @@ class StellarChain:
         except LacksHistory:  # it does not come back by itself, so nobody knows
             return None
         return self._accounts.pay_back_address(paid, sender)
-
-    def sign(
-        self,
-        payouts: tuple[PayoutInstruction, ...],
-        *,
-        sender: str,
-        sequence: int,
-        replacing: Collection[SignedTransfer] = (),
-    ) -> SignedTransfer:
-        return self._sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
-
-    def broadcast(self, transfer: SignedTransfer) -> None:
-        self._sending.broadcast(transfer)
-
-    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
-        return self._sending.status(transfer)
 
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]

@@ -91,7 +91,7 @@ class Sending:
         *,
         sender: str,
         sequence: int,
-        replacing: Collection[SignedTransfer],
+        replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
         self._check(payouts)
         keys = self._keys()

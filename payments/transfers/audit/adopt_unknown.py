@@ -185,7 +185,7 @@ def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
         first = parts[0].sent
         if first.sequence is not None and all(each.is_final for each in parts):
             signed = as_signed(wallet, first.transaction_hash, first.channel, first.sequence, ())
-            status = chain.transfer_status(signed)
+            status = chain.sending.status(signed)
             mined = mined_as(chain, first.transaction_hash, first.height, status.fee_units, status.said_by)
             with suppress(SequenceTaken, NotAPayout), transaction.atomic():
                 adopt_transaction(wallet, [found_as(wallet, each) for each in parts], mined)

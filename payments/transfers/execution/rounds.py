@@ -155,7 +155,7 @@ class Round:
                 break
             with self._apart(partial(self._put_off_transfer, transfer), transfer=str(transfer)):
                 versions = list(transfer.envelopes.all())
-                statuses = [self._chain.transfer_status(self._signed(transfer, version)) for version in versions]
+                statuses = [self._chain.sending.status(self._signed(transfer, version)) for version in versions]
                 moved |= self._conclude(transfer, versions, statuses, outcome_of(statuses))
         return moved
 
@@ -247,7 +247,7 @@ class Round:
             return sweeps_of(self._chain).sign(
                 coins[transfer.asset], tuple(transfer.deposits), sender=sender, sequence=sequence, replacing=earlier
             )
-        return self._chain.sign(earlier[-1].payouts, sender=sender, sequence=sequence, replacing=earlier)
+        return self._chain.sending.sign(earlier[-1].payouts, sender=sender, sequence=sequence, replacing=earlier)
 
     # What may leave
 
@@ -283,7 +283,7 @@ class Round:
         payouts = tuple(self._chain_payout(payout, set_aside=payout.pk in self._set_aside) for payout in batch)
         if not self.may_send:
             return False
-        signed = self._chain.sign(payouts, sender=self._wallet.account_of(channel), sequence=sequence)
+        signed = self._chain.sending.sign(payouts, sender=self._wallet.account_of(channel), sequence=sequence)
         return services.record_signed(self._wallet, signed, payout_ids=keys) is not None
 
     def _hold_refused(self, batch: Sequence[Payout], error: SignerRefused) -> bool:
@@ -434,7 +434,7 @@ class Round:
             self._postpone(transfer)
             return
         try:
-            self._chain.broadcast(signed)
+            self._chain.sending.broadcast(signed)
         except ChainError as refusal:  # the chain will show what became of it
             error = f"{type(refusal).__name__}: {refusal}"
         services.record_sent(transfer, next_step_at=timezone.now() + self._step, error=error)
