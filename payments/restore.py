@@ -202,7 +202,7 @@ def _compare(
     report: Callable[[str], None],
 ) -> None:
     chain = registry.chain(environment, network)
-    chain.require_set_up()
+    chain.set_up.require()
     if problem := _read_to_the_end(environment, network, chain):
         found.problems.append(problem)
         return
@@ -433,7 +433,7 @@ class _Adoption:
     ) -> Iterable[SentTransaction]:
         known = known_sequence(wallet, channel)
         has_sent = Transfer.objects.filter(wallet=wallet, channel=channel).exists()
-        return self._chain.sent_by(
+        return self._chain.hot_wallet.sent_by(
             wallet.account_of(channel),
             first_height=self._first,
             last_height=self._last,

@@ -414,7 +414,7 @@ def _check_recipient(settlement: Settlement, asset: Asset) -> None:
     chain = registry.chain(settlement.environment, settlement.network)
     note = partial(note_refusal, settlement.environment, settlement.network, settlement.destination, coin=asset.code)
     try:
-        chain.check_recipient(PayoutInstruction(asset, settlement.amount, settlement.destination))
+        chain.hot_wallet.check_recipient(PayoutInstruction(asset, settlement.amount, settlement.destination))
         note(problem="")
     except RecipientRefused as refused:
         note(problem=refused.problem)

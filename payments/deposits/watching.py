@@ -62,7 +62,7 @@ def _read(cursor: ScanCursor) -> bool:
     addresses = PaymentAddresses(environment, network)
     try:
         adapter = chain(environment, network)
-        adapter.require_set_up()
+        adapter.set_up.require()
         require_as_noted(environment, adapter)
         scan = adapter.reading.scan(cursor.cursor, addresses)
         if not _record_scan(cursor, scan, addresses):

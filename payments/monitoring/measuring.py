@@ -39,7 +39,7 @@ def measure_network(environment: str, network: str) -> None:
         snapshot.native_balance = chain.reading.balance(snapshot.wallet, chain.profile.native)
         snapshot.native_reserve = chain.reserves.reserve(snapshot.wallet) if chain.reserves else 0
         snapshot.blocked_coins = _blocked_coins(environment, chain)
-        costs = chain.costs()
+        costs = chain.hot_wallet.costs()
         snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep
         snapshot.first_time_cost, snapshot.again_cost = costs.first_time, costs.again
         snapshot.set_aside_cost = costs.set_aside
@@ -56,7 +56,7 @@ def _blocked_coins(environment: str, chain: Chain) -> dict[str, tuple[str, str]]
     blocked: dict[str, tuple[str, str]] = {}
     for code, asset in chain.profile.assets.items():
         try:
-            chain.check_sending(asset)
+            chain.hot_wallet.check_sending(asset)
         except SendingBlocked as error:
             blocked[code] = (error.problem, str(error))
         except TokenChanged as error:

@@ -34,7 +34,7 @@ IS_OURS = """
 def refusal_of_account(chain: Chain, address: str) -> str | None:
     """The reason nobody can be paid at an address, from the address alone; None when nothing speaks against it."""
     try:
-        payable_account(chain.profile, address, own={*chain.own_accounts(), chain.cold_wallet()})
+        payable_account(chain.profile, address, own={*chain.hot_wallet.own_accounts(), chain.cold_wallet()})
     except RecipientRefused as refusal:
         return str(refusal)
     return None
@@ -123,7 +123,7 @@ def _refusal_of(chain: Chain, wallet: str, coin: str) -> tuple[RecipientProblem 
     assets = chain.profile.assets
     asset = assets.get(coin) or next(iter(assets.values()))
     try:
-        chain.check_recipient(PayoutInstruction(asset, 1, chain.parse_address(wallet)))
+        chain.hot_wallet.check_recipient(PayoutInstruction(asset, 1, chain.parse_address(wallet)))
     except RecipientRefused as refusal:
         return (
             refusal.problem if asset.code == coin or refusal.problem == "memo_required" else None,

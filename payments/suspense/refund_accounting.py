@@ -190,7 +190,7 @@ def pay_back_address(chain: Chain, payment: Payment, discrepancy: Discrepancy | 
         sources = sources[:1]  # the address alone decides
     if len(sources) > MOST_SOURCES:
         return None
-    found = {chain.pay_back_address(source, sender) for source in sources}
+    found = {chain.hot_wallet.pay_back_address(source, sender) for source in sources}
     return found.pop() if len(found) == 1 else None
 
 

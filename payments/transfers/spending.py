@@ -93,7 +93,7 @@ class Lockable:
         return True
 
     def _measure(self) -> int:
-        address, profile, costs = self._wallet.address, self._chain.profile, self._chain.costs()
+        address, profile, costs = self._wallet.address, self._chain.profile, self._chain.hot_wallet.costs()
         self._each = costs.set_aside
         reserve = self._chain.reserves.reserve(address) if self._chain.reserves else 0
         held = self._chain.reading.balance(address, profile.native) - reserve

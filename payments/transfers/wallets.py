@@ -58,7 +58,7 @@ def expected_sequences(wallet: Wallet, chain: Chain) -> dict[str, int]:
     ).order_by("pk")
     in_use = signing_channels(wallet, chain) if wallet.address == chain.payout_address() else []
     every = dict.fromkeys(["", *in_use, *used.values_list("address", flat=True)])
-    return {channel: chain.next_sequence(wallet.account_of(channel)) for channel in every}
+    return {channel: chain.hot_wallet.next_sequence(wallet.account_of(channel)) for channel in every}
 
 
 def hold(wallet: Wallet) -> AbstractContextManager[bool]:

@@ -120,13 +120,13 @@ def waiting(environment: str, network: str) -> QuerySet[NativeCoin]:
 def cost_of(chain: Chain, coins: Iterable[NativeCoin]) -> int:
     """About what bringing these in costs just now, if nothing has emptied their addresses before."""
     count, most = len(list(coins)), chain.profile.sweeps_per_transfer
-    costs, full, rest = chain.costs(), *divmod(count, most)
+    costs, full, rest = chain.hot_wallet.costs(), *divmod(count, most)
     return full * costs.of_sweep(first_time=most) + costs.of_sweep(first_time=rest)
 
 
 def worth_bringing_in(chain: Chain, coins: Iterable[NativeCoin]) -> list[NativeCoin]:
     """Coins that hold more than each adds to the cost of a sweep."""
-    share = chain.costs().first_time
+    share = chain.hot_wallet.costs().first_time
     return [coin for coin in coins if coin.held > share]
 
 

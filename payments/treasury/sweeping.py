@@ -208,7 +208,7 @@ def _choose(cursor: ScanCursor, chain: Chain, asset: Asset, *, is_requested: boo
     _, total = all_that_waits(cursor, asset.code)
     if not total or total < enough:
         return []
-    fees = fees_at(chain.costs(), chain.profile)
+    fees = fees_at(chain.hot_wallet.costs(), chain.profile)
     worth = addresses_worth_sweeping(cursor, asset, fees)
     if _sum(worth) < enough or not (is_requested or fees.are_paid_by(worth, asset)):
         return []

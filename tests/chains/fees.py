@@ -43,12 +43,12 @@ class FeeContract:
         assert native(till) == before - status.fee_units
 
     def test_what_a_payout_costs_is_known_roughly_before_it_is_signed(self, till: Till) -> None:
-        told = till.chain.costs().payout
+        told = till.chain.hot_wallet.costs().payout
         charged = till.chain.sending.status(till.send(100)).fee_units
         assert charged / 2 < told < charged * 2
         till.harness.raise_fees(SPIKE)
         till.harness.mine()
-        assert till.chain.costs().payout > told
+        assert till.chain.hot_wallet.costs().payout > told
 
     def test_a_failed_transfer_is_charged_too(self, till: Till) -> None:
         before = native(till)
@@ -105,7 +105,7 @@ class FeeContract:
         till.chain.sending.broadcast(transfer)
         till.harness.mine(2)
         assert till.chain.sending.status(transfer).state == till.waiting
-        assert till.chain.next_sequence(till.sender) == transfer.sequence
+        assert till.chain.hot_wallet.next_sequence(till.sender) == transfer.sequence
         till.harness.raise_fees(1)
         till.harness.mine()
         assert till.chain.sending.status(transfer).state == "included"
@@ -153,7 +153,7 @@ class ReplacingContract:
         states = [till.chain.sending.status(transfer).state for transfer in (first, second)]
         assert states == [till.beaten, "included"]
         assert till.held(till.recipient) == 100
-        assert till.chain.next_sequence(till.sender) == first.sequence + 1
+        assert till.chain.hot_wallet.next_sequence(till.sender) == first.sequence + 1
         if not till.harness.versions_are_one:
             with pytest.raises(TransferRefused):
                 till.chain.sending.broadcast(first)

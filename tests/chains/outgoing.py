@@ -13,7 +13,7 @@ from tests.chains.sending import STOCK, Till
 class OutgoingContract:
     def test_what_left_is_told_with_all_its_facts(self, till: Till) -> None:
         memo = "17" if till.chain.profile.takes_memos else None
-        sequence = till.chain.next_sequence(till.sender)
+        sequence = till.chain.hot_wallet.next_sequence(till.sender)
         wanted = payout(till.chain, till.recipient, 100, memo=memo)
         transfer = till.chain.sending.sign((wanted,), sender=till.sender, sequence=sequence)
         till.chain.sending.broadcast(transfer)
@@ -51,7 +51,7 @@ class OutgoingContract:
         address = till.chain.deposit_address(1).address
         till.harness.pay((till.usdc.contract, 9, address, None))
         till.harness.mine()
-        sequence = till.chain.next_sequence(till.sender)
+        sequence = till.chain.hot_wallet.next_sequence(till.sender)
         sweep = sweeps_of(till.chain).sign(till.usdc, (1,), sender=till.sender, sequence=sequence)
         till.chain.sending.broadcast(sweep)
         till.harness.mine()
@@ -66,17 +66,19 @@ class OutgoingContract:
 
     def test_what_an_account_sent_is_told_whether_or_not_it_moved_anything(self, till: Till) -> None:
         """Also what nobody names: by its sequence alone."""
-        sent, first = [], till.chain.next_sequence(till.sender)
+        sent, first = [], till.chain.hot_wallet.next_sequence(till.sender)
         for amount in (1, STOCK + 1, 2):
             sent.append(till.sign(amount))
             till.chain.sending.broadcast(sent[-1])
             till.harness.mine()
         wanted = {"first_height": 1, "last_height": till.chain.reading.head().height}
-        found = till.chain.sent_by(till.sender, **wanted, first_sequence=first, hashes=[])
+        found = till.chain.hot_wallet.sent_by(till.sender, **wanted, first_sequence=first, hashes=[])
         assert [(each.transaction_hash, each.sequence, each.succeeded) for each in found] == [
             (each.transaction_hash, each.sequence, is_good)
             for each, is_good in zip(sent, (True, False, True), strict=True)
         ]
         assert [each.fee_units for each in found] == [till.chain.sending.status(each).fee_units for each in sent]
-        named = till.chain.sent_by(till.sender, **wanted, first_sequence=first + 9, hashes=[sent[0].transaction_hash])
+        named = till.chain.hot_wallet.sent_by(
+            till.sender, **wanted, first_sequence=first + 9, hashes=[sent[0].transaction_hash]
+        )
         assert [each.transaction_hash for each in named] == [sent[0].transaction_hash]

@@ -19,7 +19,7 @@ UNKNOWN = ("0" * 64, 0)
 
 def problem_of(till: Till, wanted: PayoutInstruction) -> str:
     with pytest.raises(RecipientRefused) as refusal:
-        till.chain.check_recipient(wanted)
+        till.chain.hot_wallet.check_recipient(wanted)
     assert str(refusal.value).endswith(".")  # a sentence for the person who named the address
     return refusal.value.problem
 
@@ -27,9 +27,9 @@ def problem_of(till: Till, wanted: PayoutInstruction) -> str:
 def blocked(till: Till, wanted: PayoutInstruction) -> str:
     """Why the coin can be sent to nobody, said alike of this payout and of the coin."""
     with pytest.raises(SendingBlocked) as of_payout:
-        till.chain.check_recipient(wanted)
+        till.chain.hot_wallet.check_recipient(wanted)
     with pytest.raises(SendingBlocked) as of_coin:
-        till.chain.check_sending(wanted.asset)
+        till.chain.hot_wallet.check_sending(wanted.asset)
     assert of_payout.value.problem == of_coin.value.problem
     return of_payout.value.problem
 
@@ -43,7 +43,7 @@ def make_refuse(till: Till, problem: RecipientProblem, address: str | None = Non
 class RecipientContract:
     def test_an_ordinary_account_can_be_paid(self, till: Till) -> None:
         for code in till.chain.profile.assets:
-            till.chain.check_recipient(payout(till.chain, till.recipient, 1, code=code))
+            till.chain.hot_wallet.check_recipient(payout(till.chain, till.recipient, 1, code=code))
 
     @pytest.mark.parametrize("text", ["", "nonsense", ZERO_ADDRESS])
     def test_what_is_nobodys_address_is_refused(self, till: Till, text: str) -> None:
@@ -69,7 +69,7 @@ class RecipientContract:
     def test_an_account_that_refuses_is_told_before_it_is_paid(self, till: Till, problem: RecipientProblem) -> None:
         make_refuse(till, problem)
         assert problem_of(till, payout(till.chain, till.recipient, 1)) == problem
-        till.chain.check_recipient(payout(till.chain, till.harness.stranger(2), 1))
+        till.chain.hot_wallet.check_recipient(payout(till.chain, till.harness.stranger(2), 1))
 
     def test_a_coin_that_is_paused_is_no_fault_of_the_recipient(self, till: Till) -> None:
         wanted = payout(till.chain, till.recipient, 1)
@@ -79,9 +79,9 @@ class RecipientContract:
             till.harness.mine()
             if is_paused:
                 assert blocked(till, wanted) == "coin_paused"
-            till.chain.check_recipient(payout(till.chain, till.recipient, 1, code="USDT"))
-        till.chain.check_recipient(wanted)
-        till.chain.check_sending(wanted.asset)
+            till.chain.hot_wallet.check_recipient(payout(till.chain, till.recipient, 1, code="USDT"))
+        till.chain.hot_wallet.check_recipient(wanted)
+        till.chain.hot_wallet.check_sending(wanted.asset)
 
     def test_a_wallet_of_ours_that_is_blocked_is_no_fault_of_the_recipient(self, till: Till) -> None:
         make_refuse(till, "destination_refused", till.sender)
@@ -91,21 +91,25 @@ class RecipientContract:
         make_refuse(till, "memo_required")
         without = payout(till.chain, till.recipient, 1)
         assert problem_of(till, without) == "memo_required"
-        till.chain.check_recipient(replace(without, memo="42"))
-        till.chain.check_recipient(replace(without, recipient=till.harness.muxed(till.recipient, 42)))
+        till.chain.hot_wallet.check_recipient(replace(without, memo="42"))
+        till.chain.hot_wallet.check_recipient(replace(without, recipient=till.harness.muxed(till.recipient, 42)))
 
     def test_checking_changes_nothing(self, till: Till) -> None:
-        before = (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.reading.head())
-        till.chain.check_recipient(payout(till.chain, till.recipient, 1))
-        assert (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.reading.head()) == before
+        before = (till.held(till.sender), till.chain.hot_wallet.next_sequence(till.sender), till.chain.reading.head())
+        till.chain.hot_wallet.check_recipient(payout(till.chain, till.recipient, 1))
+        assert (
+            till.held(till.sender),
+            till.chain.hot_wallet.next_sequence(till.sender),
+            till.chain.reading.head(),
+        ) == before
 
     def test_an_outage_is_no_refusal(self, till: Till) -> None:
         contract = till.harness.contract()
         height = till.chain.reading.head().height
         till.harness.break_down()
         questions: list[Callable[[], object]] = [
-            lambda: till.chain.check_recipient(payout(till.chain, till.recipient, 1)),
-            lambda: till.chain.pay_back_address(UNKNOWN, contract),
+            lambda: till.chain.hot_wallet.check_recipient(payout(till.chain, till.recipient, 1)),
+            lambda: till.chain.hot_wallet.pay_back_address(UNKNOWN, contract),
             lambda: till.chain.reading.outgoing(till.sender, first_height=0, last_height=height),
             lambda: till.chain.reading.cursor_at(height),
             lambda: till.chain.reading.balance(till.sender, till.chain.profile.native),
@@ -118,9 +122,11 @@ class RecipientContract:
         if till.chain.profile.shares_account:
             pytest.skip("contracts pay nobody on this network")
         contracts = [till.harness.contract(), *till.harness.own_contracts()]
-        assert [till.chain.pay_back_address(UNKNOWN, contract) for contract in contracts] == [None] * len(contracts)
+        assert [till.chain.hot_wallet.pay_back_address(UNKNOWN, contract) for contract in contracts] == [None] * len(
+            contracts
+        )
         for account in (till.recipient, till.sender):
-            assert till.chain.pay_back_address(UNKNOWN, account) == account
+            assert till.chain.hot_wallet.pay_back_address(UNKNOWN, account) == account
 
     def test_what_may_come_out_of_a_shared_account_is_paid_back_in_the_name_of_one_person_only(
         self, till: Till
@@ -150,7 +156,11 @@ class RecipientContract:
             [transfer] = till.chain.reading.find_transfers(paid)
             assert transfer.sender == sender
             assert transfer.conflicting_memo == ("99" if memo == "99" else None)
-            assert till.chain.pay_back_address(transfer.identity, sender) == expected, (sender, recipient, memo)
+            assert till.chain.hot_wallet.pay_back_address(transfer.identity, sender) == expected, (
+                sender,
+                recipient,
+                memo,
+            )
 
     def test_a_network_that_keeps_nothing_back_says_so(self, till: Till) -> None:
         if not till.chain.profile.shares_account:
@@ -161,9 +171,9 @@ class RecipientContract:
         number = till.chain.profile.payouts_per_transfer
         others = tuple(payout(till.chain, till.harness.stranger(other), 5) for other in range(2, min(number, 4) + 1))
         batch = (*others, payout(till.chain, till.recipient, 5))
-        sequence = till.chain.next_sequence(till.sender)
+        sequence = till.chain.hot_wallet.next_sequence(till.sender)
         for wanted in batch:
-            till.chain.check_recipient(wanted)
+            till.chain.hot_wallet.check_recipient(wanted)
         transfer = till.chain.sending.sign(batch, sender=till.sender, sequence=sequence)
         make_refuse(till, problem)  # after it was asked
         till.chain.sending.broadcast(transfer)
@@ -175,5 +185,5 @@ class RecipientContract:
         assert 0 < status.fee_units <= transfer.fee_limit_units
         assert [till.held(wanted.recipient) for wanted in batch] == [0] * len(batch)
         assert till.held(till.sender) == STOCK
-        assert till.chain.next_sequence(till.sender) == sequence + 1
+        assert till.chain.hot_wallet.next_sequence(till.sender) == sequence + 1
         assert till.chain.reading.find_transfers(transfer.transaction_hash) == ()

@@ -37,7 +37,7 @@ class Till:
         return "included" if self.harness.versions_are_one else "replaced"
 
     def sign(self, amount: int = 100, sequence: int | None = None) -> SignedTransfer:
-        number = self.chain.next_sequence(self.sender) if sequence is None else sequence
+        number = self.chain.hot_wallet.next_sequence(self.sender) if sequence is None else sequence
         return self.chain.sending.sign(
             (payout(self.chain, self.recipient, amount),), sender=self.sender, sequence=number
         )
@@ -62,7 +62,7 @@ class SendingContract:
         transfer = till.sign()
         till.harness.mine()
         assert till.chain.sending.status(transfer).state == "unknown"
-        assert till.chain.next_sequence(till.sender) == transfer.sequence
+        assert till.chain.hot_wallet.next_sequence(till.sender) == transfer.sequence
         assert till.held(till.recipient) == 0
 
     def test_a_transfer_waits_then_moves_money_then_is_final(self, till: Till) -> None:
@@ -82,7 +82,7 @@ class SendingContract:
         assert status.fee_units > 0
         assert status.final == (till.harness.deepest_reorg == 0)
         assert (till.held(till.recipient), till.held(till.sender)) == (100, STOCK - 100)
-        assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
+        assert till.chain.hot_wallet.next_sequence(till.sender) == transfer.sequence + 1
         till.harness.mine(till.harness.deepest_reorg + 1)
         assert till.chain.sending.status(transfer).final
 
@@ -94,19 +94,19 @@ class SendingContract:
     def test_every_channel_lends_its_sequence_and_the_hot_wallet_pays(self, till: Till) -> None:
         till.harness.mine()
         for number, channel in enumerate(channels := till.chain.channels(), 1):
-            sequence = till.chain.next_sequence(channel)
+            sequence = till.chain.hot_wallet.next_sequence(channel)
             wanted = (payout(till.chain, till.recipient, 100),)
             transfer = till.chain.sending.sign(wanted, sender=channel, sequence=sequence)
             till.chain.sending.broadcast(transfer)
             till.harness.mine()
-            assert (transfer.sender, till.chain.next_sequence(channel)) == (channel, sequence + 1)
+            assert (transfer.sender, till.chain.hot_wallet.next_sequence(channel)) == (channel, sequence + 1)
             assert (till.held(till.recipient), till.held(till.sender)) == (100 * number, STOCK - 100 * number)
             prepared = till.chain.preparations
             assert not (prepared and prepared.only_set_up(channel, 0, sequence))
         left = till.chain.reading.outgoing(till.sender, first_height=0, last_height=till.chain.reading.head().height)
         assert [each.channel or till.sender for each in left] == list(channels)
         assert all(each.sequence is not None for each in left)
-        assert set(channels) <= till.chain.own_accounts()
+        assert set(channels) <= till.chain.hot_wallet.own_accounts()
 
     def test_the_same_bytes_again_change_nothing(self, till: Till) -> None:
         transfer = till.sign(100)
@@ -116,7 +116,7 @@ class SendingContract:
         till.chain.sending.broadcast(transfer)
         till.harness.mine()
         assert till.held(till.recipient) == 100
-        assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
+        assert till.chain.hot_wallet.next_sequence(till.sender) == transfer.sequence + 1
 
     def test_other_bytes_cannot_use_a_sequence_again(self, till: Till) -> None:
         first = till.sign(100)
@@ -153,7 +153,7 @@ class SendingContract:
         assert status.state == "failed"
         assert status.error is not None
         assert (till.held(till.recipient), till.held(till.sender)) == (0, STOCK)
-        assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
+        assert till.chain.hot_wallet.next_sequence(till.sender) == transfer.sequence + 1
         assert till.chain.reading.find_transfers(transfer.transaction_hash) == ()
         assert reader.read().transfers == ()
 
@@ -182,7 +182,7 @@ class SendingContract:
         for question in (
             lambda: till.chain.sending.broadcast(transfer),
             lambda: till.chain.sending.status(transfer),
-            lambda: till.chain.next_sequence(till.sender),
+            lambda: till.chain.hot_wallet.next_sequence(till.sender),
             lambda: till.held(till.sender),
         ):
             with pytest.raises(ChainUnavailable):
@@ -223,7 +223,7 @@ class SendingContract:
         till.harness.reorg(1, outcome)
         states = [till.chain.sending.status(transfer).state]
         assert till.held(till.recipient) == 0
-        assert till.chain.next_sequence(till.sender) == transfer.sequence
+        assert till.chain.hot_wallet.next_sequence(till.sender) == transfer.sequence
         till.harness.mine()
         states.append(till.chain.sending.status(transfer).state)
         assert (
@@ -247,7 +247,7 @@ class SendingContract:
 
     def test_payouts_share_a_transfer_where_the_network_can(self, till: Till) -> None:
         batch = tuple(payout(till.chain, till.harness.stranger(number), number) for number in (1, 2, 3))
-        sequence = till.chain.next_sequence(till.sender)
+        sequence = till.chain.hot_wallet.next_sequence(till.sender)
         if till.chain.profile.payouts_per_transfer == 1:
             with pytest.raises(ValueError, match="1 to 1 payouts"):
                 till.chain.sending.sign(batch, sender=till.sender, sequence=sequence)

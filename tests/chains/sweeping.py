@@ -34,7 +34,7 @@ class Deposits:
     def sign(
         self, *replacing: SignedTransfer, sequence: int | None = None, asset: Asset | None = None
     ) -> SignedTransfer:
-        number = self.chain.next_sequence(self.wallet) if sequence is None else sequence
+        number = self.chain.hot_wallet.next_sequence(self.wallet) if sequence is None else sequence
         return sweeps_of(self.chain).sign(
             asset or self.usdc, self.numbers, sender=self.wallet, sequence=number, replacing=replacing
         )
@@ -70,7 +70,7 @@ class SweepContract:
         assert status.state == "included"
         assert 0 < status.fee_units <= transfer.fee_limit_units
         assert deposits.held() == [100, 0, 0, 0, 0]
-        assert deposits.chain.next_sequence(deposits.wallet) == transfer.sequence + 1
+        assert deposits.chain.hot_wallet.next_sequence(deposits.wallet) == transfer.sequence + 1
 
     def test_what_moved_is_found_from_whom_and_in_which_place(self, deposits: Deposits) -> None:
         deposits.deposit(10, 0, 30, 40)
@@ -207,7 +207,7 @@ class SweepContract:
             chain.reading.balances(addresses, asset, at_height=chain.reading.head().height + 100)
 
     def test_what_emptying_addresses_costs_is_known_roughly_without_naming_them(self, deposits: Deposits) -> None:
-        costs = deposits.chain.costs()
+        costs = deposits.chain.hot_wallet.costs()
         deposits.deposit(10, 20, 30, 40)
         charged = deposits.chain.sending.status(deposits.send()).fee_units
         assert charged / 2 < costs.of_sweep(first_time=4) < charged * 2

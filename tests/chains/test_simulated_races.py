@@ -139,4 +139,4 @@ def test_versions_sent_by_many_at_once_pay_once(settings: Settings) -> None:
     states = sorted(till.chain.sending.status(version).state for version in versions)
     assert states == ["included"] + ["replaced"] * 5
     assert till.held(till.recipient) == 100
-    assert till.chain.next_sequence(till.sender) == 1
+    assert till.chain.hot_wallet.next_sequence(till.sender) == 1

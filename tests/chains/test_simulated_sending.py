@@ -106,17 +106,17 @@ class TestAccounts:
         wanted = payout(till.chain, till.recipient, 100)
         control.describe_account("ethereum", till.recipient.lower(), refuses="destination_refused")
         with pytest.raises(RecipientRefused):
-            till.chain.check_recipient(wanted)
+            till.chain.hot_wallet.check_recipient(wanted)
         control.describe_account("ethereum", till.recipient)
-        till.chain.check_recipient(wanted)
+        till.chain.hot_wallet.check_recipient(wanted)
         till.send(100)
         assert till.held(till.recipient) == 100
         assert SimulatedAccount.objects.count() == 1
 
     def test_each_network_has_accounts_of_its_own(self, till: Till) -> None:
         control.describe_account("polygon", till.recipient, is_contract=True, refuses="destination_refused")
-        till.chain.check_recipient(payout(till.chain, till.recipient, 1))
-        assert till.chain.pay_back_address(("", 0), till.recipient) == till.recipient
+        till.chain.hot_wallet.check_recipient(payout(till.chain, till.recipient, 1))
+        assert till.chain.hot_wallet.pay_back_address(("", 0), till.recipient) == till.recipient
 
     def test_a_muxed_address_stands_for_its_account(self) -> None:
         till = Till(Simulation("stellar"))
@@ -124,7 +124,7 @@ class TestAccounts:
         control.describe_account("stellar", muxed, refuses="no_trustline")
         for address in (muxed, till.recipient):
             with pytest.raises(RecipientRefused, match="This account does not hold USDC yet"):
-                till.chain.check_recipient(payout(till.chain, address, 1))
+                till.chain.hot_wallet.check_recipient(payout(till.chain, address, 1))
 
     def test_the_network_itself_carries_money_without_a_memo(self) -> None:
         till = Till(Simulation("stellar"))
@@ -142,7 +142,7 @@ class TestAccounts:
         people = [till.harness.stranger(number) for number in range(5)]
         control.describe_account("stellar", people[3], refuses="no_trustline")
         batch = tuple(payout(till.chain, person, 1) for person in people)
-        sequence = till.chain.next_sequence(till.sender)
+        sequence = till.chain.hot_wallet.next_sequence(till.sender)
         transfer = till.chain.sending.sign(batch, sender=till.sender, sequence=sequence)
         till.chain.sending.broadcast(transfer)
         till.harness.mine()

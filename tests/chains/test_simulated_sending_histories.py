@@ -54,7 +54,7 @@ class Wallet:
         self.till = Till(simulation)
         self.chain = self.till.chain
         self.stock_of_native = native(self.till)
-        self.first = self.chain.next_sequence(self.till.sender)
+        self.first = self.chain.hot_wallet.next_sequence(self.till.sender)
         self.versions: list[list[SignedTransfer]] = []
         self.amounts: list[int] = []
         """What each sequence pays; 0 for a sweep."""
@@ -160,7 +160,7 @@ class Wallet:
                 else:
                     swept += moved
             self.assert_told_alike(statuses)
-        assert used == list(range(self.chain.next_sequence(till.sender) - self.first))
+        assert used == list(range(self.chain.hot_wallet.next_sequence(till.sender) - self.first))
         assert native(till) == self.stock_of_native - fees
         assert till.held(till.recipient) == paid
         assert till.held(till.sender) == STOCK - paid + swept

@@ -38,13 +38,13 @@ class EvmContract(
         for number in (1, 2):
             harness.pay((asset.contract, amount, chain.deposit_address(number).address, None))
         harness.mine()
-        sweep = sweeps_of(chain).sign(asset, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
+        sweep = sweeps_of(chain).sign(asset, (1, 2), sender=wallet, sequence=chain.hot_wallet.next_sequence(wallet))
         chain.sending.broadcast(sweep)
         harness.mine()
         recipient = harness.stranger(1)
         wanted = payout(chain, recipient, amount + 1, code=code)
-        chain.check_recipient(wanted)
-        sent = chain.sending.sign((wanted,), sender=wallet, sequence=chain.next_sequence(wallet))
+        chain.hot_wallet.check_recipient(wanted)
+        sent = chain.sending.sign((wanted,), sender=wallet, sequence=chain.hot_wallet.next_sequence(wallet))
         chain.sending.broadcast(sent)
         harness.mine()
         assert [chain.sending.status(each).state for each in (sweep, sent)] == ["included", "included"]

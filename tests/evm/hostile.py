@@ -80,16 +80,16 @@ class World:
         )
         mined = replace(used, transaction_hash=SENT)
         return {
-            "set up": lambda chain: chain.require_set_up(signing=True),
+            "set up": lambda chain: chain.set_up.require(signing=True),
             "head": lambda chain: chain.reading.head(),
             "first scan": lambda chain: chain.reading.scan(None, Watched(self.deposit)),
             "scan": lambda chain: chain.reading.scan(cursor, Watched(self.deposit)),
             "find transfers": lambda chain: chain.reading.find_transfers(SENT),
             "find transaction": lambda chain: chain.reading.find_transaction(SENT),
-            "next sequence": lambda chain: chain.next_sequence(WALLET),
-            "check recipient": lambda chain: chain.check_recipient(payout),
-            "check sending": lambda chain: chain.check_sending(self.coin),
-            "pay back address": lambda chain: chain.pay_back_address((SENT, 0), devnet.PAYER),
+            "next sequence": lambda chain: chain.hot_wallet.next_sequence(WALLET),
+            "check recipient": lambda chain: chain.hot_wallet.check_recipient(payout),
+            "check sending": lambda chain: chain.hot_wallet.check_sending(self.coin),
+            "pay back address": lambda chain: chain.hot_wallet.pay_back_address((SENT, 0), devnet.PAYER),
             "sign": lambda chain: chain.sending.sign((payout,), sender=WALLET, sequence=NONCE),
             "sign sweep": lambda chain: sweeps_of(chain).sign(self.coin, (7,), sender=WALLET, sequence=NONCE),
             "swept by": lambda chain: sweeps_of(chain).swept_by(SENT, self.coin, (7,), treasury=WALLET),
@@ -102,7 +102,7 @@ class World:
             "balances": lambda chain: chain.reading.balances([self.deposit], self.coin),
             "native balances": lambda chain: chain.reading.balances([self.deposit], self.profile.native),
             "balance": lambda chain: chain.reading.balance(WALLET, self.coin),
-            "costs": lambda chain: chain.costs(),
+            "costs": lambda chain: chain.hot_wallet.costs(),
             "pace": lambda chain: chain.reading.pace(),
         }
 

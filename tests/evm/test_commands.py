@@ -52,7 +52,9 @@ def test_what_has_been_swept_is_not_found_again(harness: NodeHarness) -> None:
     harness.pay((usdc.contract, 5, chain.deposit_address(3).address, None))
     harness.mine()
     wallet = chain.payout_address()
-    chain.sending.broadcast(sweeps_of(chain).sign(usdc, (3,), sender=wallet, sequence=chain.next_sequence(wallet)))
+    chain.sending.broadcast(
+        sweeps_of(chain).sign(usdc, (3,), sender=wallet, sequence=chain.hot_wallet.next_sequence(wallet))
+    )
     harness.mine()
     assert recover(last=10) == []
 

@@ -34,7 +34,7 @@ class TestMadeUpNetwork(EvmContract):
         harness.mine()
         before = chain.reading.balance(wallet, native)
         wanted = (payout(chain, harness.stranger(1), 5),)
-        sent = chain.sending.sign(wanted, sender=wallet, sequence=chain.next_sequence(wallet))
+        sent = chain.sending.sign(wanted, sender=wallet, sequence=chain.hot_wallet.next_sequence(wallet))
         chain.sending.broadcast(sent)
         harness.mine()
         status = chain.sending.status(sent)

@@ -21,9 +21,9 @@ from payments.chains.evm.deposit_addresses.new_addresses import (
 )
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.keys.signing import read_signed, signer_from_key
+from payments.chains.evm.nodes.prices import prices
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.rpc import Rpc
-from payments.chains.evm.prices import prices
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node
@@ -69,7 +69,7 @@ def test_a_network_that_prices_new_addresses_anew_is_noticed_by_asking_it(
             Rpc(node.url.replace("127.0.0.1", host), chain_id=node.chain_id, transport=Repriced(more))
             for host in ("127.0.0.1", "localhost")
         ]
-        sending = EvmChain(
+        chain = EvmChain(
             PROFILE,
             providers=Providers(nodes, network="ethereum", block_seconds=12),
             derivations=derivations(factory=factory, key=None, former={}),
@@ -77,14 +77,14 @@ def test_a_network_that_prices_new_addresses_anew_is_noticed_by_asking_it(
             wallet=WALLET,
             rules=RULES,
             signer=lambda: signer_from_key(devnet.HOT_WALLET_KEY),
-        ).sending
-        now = prices(sending._providers)
+        )
+        now = prices(chain.providers)
         price = RULES.price(base_fee=now.base_fee, usual_tip=now.usual_tip)
         # The transfer's share is a constant, and estimates differ by some gas.
-        assert sending.costs().first_time / price == pytest.approx(expected, abs=400)
-        assert sending.most_swept == together
+        assert chain.hot_wallet.costs().first_time / price == pytest.approx(expected, abs=400)
+        assert chain.sending.most_swept == together
         numbers = tuple(range(1, together + 1))
-        signed = read_signed(sending.sign_sweep(USDC, numbers, sender=WALLET, sequence=0, replacing=()).raw)
+        signed = read_signed(chain.sending.sign_sweep(USDC, numbers, sender=WALLET, sequence=0, replacing=()).raw)
         assert together * expected < signed.gas <= MOST_GAS
 
 

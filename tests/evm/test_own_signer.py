@@ -67,7 +67,9 @@ def payout(chain: Chain, harness: NodeHarness, amount: int = COIN, asked: int = 
 
 def sign(chain: Chain, *payouts: PayoutInstruction, replacing: tuple[SignedTransfer, ...] = ()) -> SignedTransfer:
     wallet = chain.payout_address()
-    return chain.sending.sign(payouts, sender=wallet, sequence=chain.next_sequence(wallet), replacing=replacing)
+    return chain.sending.sign(
+        payouts, sender=wallet, sequence=chain.hot_wallet.next_sequence(wallet), replacing=replacing
+    )
 
 
 def test_what_the_signer_signs_is_mined(chain: Chain, harness: NodeHarness) -> None:
@@ -83,7 +85,7 @@ def test_what_the_signer_signs_is_mined(chain: Chain, harness: NodeHarness) -> N
     harness.mine()
     assert chain.sending.status(dearer).state == "included"
     assert chain.reading.balance(asked.recipient, usdc) == COIN
-    swept = sweeps_of(chain).sign(usdc, (1, 2), sender=wallet, sequence=chain.next_sequence(wallet))
+    swept = sweeps_of(chain).sign(usdc, (1, 2), sender=wallet, sequence=chain.hot_wallet.next_sequence(wallet))
     chain.sending.broadcast(swept)
     harness.mine()
     assert chain.sending.status(swept).state == "included"

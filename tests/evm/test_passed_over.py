@@ -10,7 +10,8 @@ from django.utils import timezone
 from merchants.ledger import stops
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Finding, Scope, registered
-from payments.chains.evm import abi, prices, sending
+from payments.chains.evm import abi, sending
+from payments.chains.evm.nodes import prices
 from payments.deposits.postings import chain_account
 from payments.models import Payment
 from payments.monitoring.alarm_rules import AlarmCondition, of_rows

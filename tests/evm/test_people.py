@@ -60,7 +60,7 @@ class Scene:
         factory._readiness.cache_clear()
         chain = registry.chain(PRODUCTION, POLYGON)
         assert isinstance(chain, EvmChain)
-        chain._set_up._readiness.clock = lambda: self.now
+        chain.set_up._readiness.clock = lambda: self.now
         self.shop = Shop({POLYGON: mainnet})
         payments = [self.open() for _ in range(2)]
         mainnet.pay([("USDC", payment.deposit_address, 40 * COIN) for payment in payments])

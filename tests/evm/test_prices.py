@@ -13,8 +13,8 @@ from payments.chains.evm import sending
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.keys.signing import read_signed, signer_from_key
+from payments.chains.evm.nodes.prices import prices
 from payments.chains.evm.nodes.providers import Providers
-from payments.chains.evm.prices import prices
 from payments.chains.networks import NETWORKS
 from payments.chains.protocol.payouts import PayoutInstruction
 from tests.evm.derivations import DERIVATIONS

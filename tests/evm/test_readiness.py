@@ -233,6 +233,6 @@ class TestOnANode:
 
     def test_the_web_process_asks_for_no_key(self, harness: NodeHarness, settings: Settings) -> None:
         settings.NETWORK_SETTINGS = with_set("polygon", hot_wallet_key="")
-        harness.chain.require_set_up()
+        harness.chain.set_up.require()
         tasks.watch_networks()
         assert cursor().fault == ""

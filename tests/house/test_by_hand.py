@@ -49,7 +49,7 @@ def send_by_hand(network: str, *coins: int, to: str = "a friend", is_final: bool
         for place, each in enumerate(coins)
     )
     sender = chain.payout_address()
-    signed = chain.sending.sign(parts, sender=sender, sequence=chain.next_sequence(sender))
+    signed = chain.sending.sign(parts, sender=sender, sequence=chain.hot_wallet.next_sequence(sender))
     chain.sending.broadcast(signed)
     control.mine(network, control.deepest_reorg(network) + 1 if is_final else 1)
     return signed.transaction_hash

@@ -68,7 +68,9 @@ class Simulated:
     def set_up(self, network: str) -> None:
         hot = hot_wallet(network)
         with locked(network) as row:
-            actions.submit(row, sender=hot, sequence=registry.chain(SANDBOX, network).next_sequence(hot), movements=[])
+            actions.submit(
+                row, sender=hot, sequence=registry.chain(SANDBOX, network).hot_wallet.next_sequence(hot), movements=[]
+            )
 
     def pass_time(self) -> None:
         for network in NETWORKS:

@@ -195,7 +195,7 @@ def sweep_unknown_to_the_rows(payments: list[Payment], network: str) -> None:
     chain, asset = registry.chain(SANDBOX, network), registry.asset(SANDBOX, network, "USDC")
     wallet = wallet_of(SANDBOX, network, chain)
     numbers = tuple(payment.sequence for payment in payments)
-    sequence = chain.next_sequence(wallet.address)
+    sequence = chain.hot_wallet.next_sequence(wallet.address)
     chain.sending.broadcast(sweeps_of(chain).sign(asset, numbers, sender=wallet.address, sequence=sequence))
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
 
@@ -229,7 +229,7 @@ def send_unknown_to_the_rows(network: str, to: str, coins: int, *, memo: str | N
     chain = registry.chain(SANDBOX, network)
     asset, sender = registry.asset(SANDBOX, network, "USDC"), chain.channels()[0]
     wanted = PayoutInstruction(asset, coins * unit(network), to, memo)
-    signed = chain.sending.sign((wanted,), sender=sender, sequence=chain.next_sequence(sender))
+    signed = chain.sending.sign((wanted,), sender=sender, sequence=chain.hot_wallet.next_sequence(sender))
     chain.sending.broadcast(signed)
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
     return signed.transaction_hash
@@ -365,7 +365,7 @@ def test_a_call_that_moves_several_coins_is_listed_and_nothing_is_called_missing
     moved = {"deposit addresses": swept, "both": swept + out}.get(meets, out)
     with locked(ETHEREUM) as row:
         moves = [actions.movement(ETHEREUM, contract=each.contract, amount=n, recipient=to) for _, to, each, n in moved]
-        named = actions.submit(row, sender=hot, sequence=chain.next_sequence(hot), movements=moves)
+        named = actions.submit(row, sender=hot, sequence=chain.hot_wallet.next_sequence(hot), movements=moves)
         for part, (source, *_) in zip(
             SimulatedTransfer.objects.filter(transaction__transaction_hash=named).order_by("ordinal"),
             moved,
@@ -521,7 +521,7 @@ def test_a_transaction_that_is_known_in_part_is_adopted_whole(people: tuple[User
     sender = chain.channels()[0]
     parts = [(7, "a payer"), (5, "a stranger"), (6, "another stranger")]
     wanted = tuple(PayoutInstruction(asset, coins * unit(network), somebody(network, to)) for coins, to in parts)
-    signed = chain.sending.sign(wanted, sender=sender, sequence=chain.next_sequence(sender))
+    signed = chain.sending.sign(wanted, sender=sender, sequence=chain.hot_wallet.next_sequence(sender))
     chain.sending.broadcast(signed)
     mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
     resume(since=since())

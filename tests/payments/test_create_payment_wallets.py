@@ -44,7 +44,7 @@ def hot_wallet(network: str) -> str:
 
 
 def own_contracts(network: str) -> list[str]:
-    return sorted(registry.chain(SANDBOX, network).own_accounts() - {hot_wallet(network)})
+    return sorted(registry.chain(SANDBOX, network).hot_wallet.own_accounts() - {hot_wallet(network)})
 
 
 @pytest.mark.parametrize(

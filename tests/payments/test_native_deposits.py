@@ -274,7 +274,7 @@ class TestBringingIn:
 
     def test_only_so_many_addresses_are_emptied_at_once(self, payment: Payment, settings: Settings) -> None:
         chain = registry.chain(SANDBOX, ETHEREUM)
-        costs, most = chain.costs(), chain.profile.sweeps_per_transfer
+        costs, most = chain.hot_wallet.costs(), chain.profile.sweeps_per_transfer
         coins = [payment.native_coins.get()] * (most + 1)
         assert native_deposits.cost_of(chain, coins) == costs.of_sweep(first_time=most) + costs.of_sweep(first_time=1)
         assert native_deposits.cost_of(chain, []) == 0

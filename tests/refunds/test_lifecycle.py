@@ -12,7 +12,7 @@ from merchants import counting
 from payments.chains.errors import ChainUnavailable, RecipientProblem
 from payments.chains.protocol.transfers import Identity
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.sending import HotWallet
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.models import Payment
 from payments.states import DiscrepancyStatus
@@ -314,16 +314,16 @@ def test_a_sender_who_cannot_be_asked_about_holds_up_no_other_refund(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first, second = ask(paid()), ask(paid())
-    known = SimulatedChain.pay_back_address
+    known = HotWallet.pay_back_address
 
-    def differing(chain: SimulatedChain, identity: Identity, sender: str) -> str | None:
+    def differing(hot_wallet: HotWallet, identity: Identity, sender: str) -> str | None:
         if identity == first_seen:
             raise ChainUnavailable("No two providers of stellar say the same.")
-        return known(chain, identity, sender)
+        return known(hot_wallet, identity, sender)
 
     deposit = first.payment.deposits.get()
     first_seen = deposit.transaction_hash, deposit.ordinal
-    monkeypatch.setattr(SimulatedChain, "pay_back_address", differing)
+    monkeypatch.setattr(HotWallet, "pay_back_address", differing)
     resolve()
     assert (fresh(first).payout, fresh(second).destination) == (None, wallet())
 

@@ -18,8 +18,8 @@ from merchants.roles import Role
 from merchants.services import SettingsChanges, update_settings
 from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import address_named
+from payments.chains.simulated.sending import HotWallet
 from payments.deposits.models import RefusedWallet
 from payments.models import BalanceChange
 from payments.suspense import recipient_checks
@@ -269,7 +269,7 @@ def test_the_preview_says_why_the_wallet_could_not_be_paid_when_last_asked_about
     monkeypatch.setattr(recipient_checks, "_needs_memo", {})  # a process of its own
     recipient_checks.query_wallet(Environment.SANDBOX, STELLAR, wallet, merchant_id=member.merchant.pk)
     with monkeypatch.context() as silent:
-        silent.setattr(SimulatedChain, "check_recipient", None)
+        silent.setattr(HotWallet, "check_recipient", None)
         for page in ("/dashboard/settlements", "/dashboard/settlements/now"):
             assert words in client.get(page).text
         reply = api_client(make_key(member.merchant)).call("GET", "/settlements/next").json()

@@ -91,7 +91,7 @@ class Place:
         self, *payouts: PayoutInstruction, channel: int = 0, replacing: tuple[SignedTransfer, ...] = ()
     ) -> SignedTransfer:
         sender = self.chain.channels()[channel]
-        sequence = replacing[0].sequence if replacing else self.chain.next_sequence(sender)
+        sequence = replacing[0].sequence if replacing else self.chain.hot_wallet.next_sequence(sender)
         return self.chain.sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
 
     def state(self, transfer: SignedTransfer) -> str:

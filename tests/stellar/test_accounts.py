@@ -22,16 +22,16 @@ def place() -> Iterator[Place]:
 
 
 def test_a_change_that_one_horizon_has_still_to_read_is_no_disagreement(place: Place) -> None:
-    before = place.chain.next_sequence(WALLET.public_key)
+    before = place.chain.hot_wallet.next_sequence(WALLET.public_key)
     place.other.pause_ingestion()
     place.local.fund_native(key_of(7).public_key, 10 * XLM)
     place.chain.sending.broadcast(place.sign(*place.pay(5)))
     place.local.close_ledger()
     with pytest.raises(ChainUnavailable):
-        place.chain.next_sequence(WALLET.public_key)
+        place.chain.hot_wallet.next_sequence(WALLET.public_key)
     assert [dict(each.problems) for each in place.chain.providers.states()] == [{}, {}]
     place.other.resume_ingestion()
-    assert place.chain.next_sequence(WALLET.public_key) == before + 1
+    assert place.chain.hot_wallet.next_sequence(WALLET.public_key) == before + 1
 
 
 def test_signers_with_enough_weight_sign_for_an_account_and_a_key_that_lost_its_weight_does_not(place: Place) -> None:

@@ -91,7 +91,7 @@ def test_a_signed_payment_arrives_for_its_payment_and_handing_it_in_again_change
     place.chain.wallet_payments.hand_in(asked, signed(asked.raw))
     [transfer] = place.chain.reading.find_transfers(asked.transaction_hash)
     assert (transfer.amount, transfer.sender, transfer.memo) == (60, PAYER.public_key, to.memo)
-    assert place.chain.pay_back_address(transfer.identity, transfer.sender) is None  # it carried a memo
+    assert place.chain.hot_wallet.pay_back_address(transfer.identity, transfer.sender) is None  # it carried a memo
 
 
 def test_what_cannot_be_paid_is_said_before_the_wallet_is_asked(place: Place) -> None:

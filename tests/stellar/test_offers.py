@@ -90,7 +90,7 @@ def test_one_horizon_that_lies_about_fees_neither_stops_payouts_nor_makes_them_d
     place.fronts[0].spoil("/fee_stats", lambda said: said | {"last_ledger_base_fee": "100000000"})
     transfer = place.sign(*place.pay(7))
     assert transfer.fee_limit_units == 1_000
-    assert place.chain.costs().payout == 100
+    assert place.chain.hot_wallet.costs().payout == 100
     place.fronts[1].spoil("/fee_stats", lambda said: said | {"last_ledger_base_fee": "100000000"})
     with pytest.raises(FeesAboveCap):
         place.sign(*place.pay(7))
@@ -99,7 +99,7 @@ def test_one_horizon_that_lies_about_fees_neither_stops_payouts_nor_makes_them_d
 def test_one_horizon_alone_says_no_price(place: Place) -> None:
     place.fronts[1].spoil("/fee_stats", lambda said: {})
     with pytest.raises(ChainUnavailable):
-        place.chain.costs()
+        place.chain.hot_wallet.costs()
 
 
 def test_what_replaces_pays_the_same(place: Place) -> None:
@@ -140,7 +140,7 @@ def test_channels_lend_their_sequences_and_the_wallet_pays_for_all_of_it(channel
         place.sign(*place.pay(7, 8), channel=0),
         place.sign(PayoutInstruction(USDC, 9, muxed), channel=1),
     ]
-    wallet_sequence = place.chain.next_sequence(WALLET.public_key)
+    wallet_sequence = place.chain.hot_wallet.next_sequence(WALLET.public_key)
     for transfer in transfers:
         place.chain.sending.broadcast(transfer)
     ledger = place.local.close_ledger()
@@ -151,8 +151,8 @@ def test_channels_lend_their_sequences_and_the_wallet_pays_for_all_of_it(channel
     assert place.held(WALLET) == STOCK - 24
     assert place.local.balance(WALLET.public_key, "XLM") == fees_before - 500
     assert [place.local.balance(channel, "XLM") for channel in (first, second)] == [XLM, XLM]
-    assert place.chain.next_sequence(WALLET.public_key) == wallet_sequence
-    assert place.chain.next_sequence(first) == transfers[0].sequence + 1
+    assert place.chain.hot_wallet.next_sequence(WALLET.public_key) == wallet_sequence
+    assert place.chain.hot_wallet.next_sequence(first) == transfers[0].sequence + 1
     with pytest.raises(ValueError, match="lends no sequences"):
         place.chain.sending.sign(place.pay(1), sender=WALLET.public_key, sequence=1)
 

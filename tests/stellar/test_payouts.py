@@ -106,7 +106,7 @@ def test_one_that_loses_its_trustline_after_the_check_is_taken_out_and_the_rest_
     frozen = place.recipient(4)
     paid = [ask(STELLAR, 5, to=place.recipient(number).public_key) for number in (1, 2, 3)]
     refused = ask(STELLAR, 9, to=frozen.public_key)
-    monkeypatch.setattr(place.chain, "check_recipient", lambda payout: None)
+    monkeypatch.setattr(place.chain.hot_wallet, "check_recipient", lambda payout: None)
     place.local.deauthorise(frozen.public_key, "USDC")
     step(place, 2)
     assert [fresh(payout).status for payout in paid] == [PayoutStatus.PAID] * 3
@@ -184,7 +184,7 @@ def test_a_set_up_that_was_killed_midway_takes_a_sequence_and_freezes_nothing(
         patched.setattr(place.chain.sending, "broadcast", send_and_die)
         with pytest.raises(Killed):
             call_command("setup_stellar", "--yes", "--env", SANDBOX, stdout=StringIO())
-    sequence = place.chain.next_sequence(WALLET.public_key)
+    sequence = place.chain.hot_wallet.next_sequence(WALLET.public_key)
     payout = ask(STELLAR, 5, to=place.recipient().public_key)
     wait_no_longer()
     drive(STELLAR)

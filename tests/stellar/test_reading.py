@@ -349,7 +349,7 @@ def test_a_transaction_that_one_has_forgotten_is_not_denied_by_it(harness: Local
     with pytest.raises(ChainUnavailable, match="have less"):
         reader.chain.reading.find_transaction(digest)
     # A refund must not wait for ever for a history that is gone: the payer is asked.
-    assert reader.chain.pay_back_address((digest, 0), SOMEBODY.public_key) is None
+    assert reader.chain.hot_wallet.pay_back_address((digest, 0), SOMEBODY.public_key) is None
     harness.servers[0].reap_history(1)
     assert len(reader.chain.reading.find_transfers(digest)) == 1
 

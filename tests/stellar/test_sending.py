@@ -57,11 +57,11 @@ def test_while_horizon_does_not_read_ledgers_nothing_is_known_and_nothing_is_pai
     with pytest.raises(TransferRefused, match="tx_bad_seq"):
         place.chain.sending.broadcast(transfer)
     assert place.state(transfer) == "unknown"
-    assert place.chain.next_sequence(transfer.sender) == transfer.sequence
+    assert place.chain.hot_wallet.next_sequence(transfer.sender) == transfer.sequence
     for each in (place.local, place.other):
         each.resume_ingestion()
     assert place.state(transfer) == "included"
-    assert place.chain.next_sequence(transfer.sender) == transfer.sequence + 1
+    assert place.chain.hot_wallet.next_sequence(transfer.sender) == transfer.sequence + 1
     assert place.held(place.recipient()) == 7
 
 
@@ -167,7 +167,7 @@ def test_a_batch_that_fails_names_those_it_failed_for(place: Place, problem: Rec
     assert status.error == f"The network refused: {code} (2), {code} (4)."
     assert status.fee_units == 400
     assert place.held(WALLET) == STOCK
-    assert place.chain.next_sequence(transfer.sender) == transfer.sequence + 1
+    assert place.chain.hot_wallet.next_sequence(transfer.sender) == transfer.sequence + 1
 
 
 def test_a_fault_of_our_own_wallet_names_no_recipient(place: Place) -> None:
@@ -248,7 +248,7 @@ class Payer:
         return status.final
 
     def sequence(self, sender: str) -> int:
-        return self.place.chain.next_sequence(sender)
+        return self.place.chain.hot_wallet.next_sequence(sender)
 
     @property
     def paid(self) -> int:

@@ -238,11 +238,11 @@ def test_an_account_that_does_not_exist_fails_as_before(place: Place) -> None:
 
 def test_switched_off_and_on_again_it_has_all_the_time_again(place: Place) -> None:
     payout = waiting(place)
-    accounts = place.chain._accounts
-    on, accounts._profile = accounts._profile, replace(place.profile, sets_aside=False)
+    hot_wallet = place.chain.hot_wallet
+    on, hot_wallet._profile = hot_wallet._profile, replace(place.profile, sets_aside=False)
     step(place)
     assert fresh(payout).set_aside_at is None
-    accounts._profile = on
+    hot_wallet._profile = on
     step(place)
     assert (fresh(payout).set_aside_at or timezone.now()) > timezone.now() + timedelta(days=2)
     assert set_aside(place) == []
@@ -339,12 +339,14 @@ def test_it_shares_an_envelope_with_payments_and_leaves_it_when_there_is_no_xlm_
     account = place.local.network.state.accounts[WALLET.public_key]
     place.local.pay(WALLET, place.recipient(4).public_key, "XLM", account.native - account.reserve - HALF - XLM // 10)
     spent = Transfer.objects.count()
-    Wallet.objects.update(next_sequence=place.chain.next_sequence(WALLET.public_key))  # the test spent it
+    Wallet.objects.update(next_sequence=place.chain.hot_wallet.next_sequence(WALLET.public_key))  # the test spent it
     with monkeypatch.context() as patched:
         patched.setattr("payments.transfers.spending.TRANSFERS_PAID_FOR", -1_000)
-        checked = place.chain.check_recipient
+        checked = place.chain.hot_wallet.check_recipient
         place.local.deauthorise(place.recipient(3).public_key, "USDC")
-        patched.setattr(place.chain, "check_recipient", lambda each: None if each.amount == 7 else checked(each))
+        patched.setattr(
+            place.chain.hot_wallet, "check_recipient", lambda each: None if each.amount == 7 else checked(each)
+        )
         step(place)
     step(place)
     assert [fresh(each).status for each in paid] == [PayoutStatus.PAID] * 2
@@ -385,7 +387,7 @@ def test_without_xlm_to_lock_it_goes_on_waiting_and_fees_are_kept(place: Place) 
     account = place.local.network.state.accounts[WALLET.public_key]
     kept = 100 * 100 * 100
     place.local.pay(WALLET, place.recipient().public_key, "XLM", account.native - account.reserve - HALF - kept + 1)
-    the_wallets_own = place.chain.next_sequence(WALLET.public_key)
+    the_wallets_own = place.chain.hot_wallet.next_sequence(WALLET.public_key)
     Wallet.objects.get_or_create(environment=SANDBOX, network=STELLAR, address=WALLET.public_key)
     Wallet.objects.update(next_sequence=the_wallets_own)
     payout = waiting(place)

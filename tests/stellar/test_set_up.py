@@ -70,7 +70,7 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
     with pytest.raises(CommandError, match=r"has too little: send it at least 0\.00\d+ XLM"):
         run("--yes")
     place.local.fund_native(WALLET.public_key, XLM)
-    sequence = place.chain.next_sequence(WALLET.public_key)
+    sequence = place.chain.hot_wallet.next_sequence(WALLET.public_key)
 
     said = run("--dry-run")
     assert f"trustline for {USDC.contract}" in said
@@ -78,7 +78,7 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
     monkeypatch.setattr("builtins.input", lambda _: "n")
     with pytest.raises(CommandError, match="Nothing was done"):
         run()
-    assert place.chain.next_sequence(WALLET.public_key) == sequence
+    assert place.chain.hot_wallet.next_sequence(WALLET.public_key) == sequence
 
     said = run("--yes")
     assert "Done in ledger" in said
@@ -89,7 +89,7 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
     assert account.data[MEMO_REQUIRED] == b"1"
     assert place.local.balance(CHANNEL_KEYS.channels[0], "XLM") == 2 * RESERVE
     assert place.chain.reserves.reserve(WALLET.public_key) == 2 * RESERVE + COST - CHANNELS * 2 * RESERVE
-    place.chain.require_set_up(signing=True)
+    place.chain.set_up.require(signing=True)
 
     monkeypatch.setattr(registry, "networks", lambda environment: ("stellar",))
     monkeypatch.setattr(registry, "is_simulated", lambda environment: False)
@@ -99,7 +99,7 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
 
     said = run("--yes")
     assert "Nothing is missing." in said
-    assert place.chain.next_sequence(WALLET.public_key) == sequence + 1
+    assert place.chain.hot_wallet.next_sequence(WALLET.public_key) == sequence + 1
     assert place.chain.preparations.only_set_up(WALLET.public_key, 0, sequence)
 
 
@@ -122,8 +122,8 @@ def test_one_that_was_killed_after_sending_is_simply_run_again(place: Place) -> 
 
 def test_what_is_missing_is_named_until_it_is_there(place: Place) -> None:
     def look() -> None:
-        place.chain._set_up._readiness._found_wrong.clear()  # as after half a minute
-        place.chain.require_set_up(signing=True)
+        place.chain.set_up._readiness._found_wrong.clear()  # as after half a minute
+        place.chain.set_up.require(signing=True)
 
     def fault() -> str:
         with pytest.raises(NotSetUp) as refusal:
@@ -172,7 +172,7 @@ def test_what_was_missing_before_the_set_up_is_no_alarm_when_the_first_payouts_b
     payment_tasks.sweep()
     run("--yes")
     place.local.mint("USDC", WALLET.public_key, 5)
-    place.chain._set_up._readiness._found_wrong.clear()  # as after half a minute
+    place.chain.set_up._readiness._found_wrong.clear()  # as after half a minute
     payment_tasks.sweep()
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), 5), Line(treasury(STELLAR), -5)]
@@ -221,7 +221,7 @@ def test_only_what_prepares_an_account_is_forgiven(
 ) -> None:
     place.local.fund_native(WALLET.public_key, 100 * XLM)
     place.local.fund_native(key_of(9).public_key, 100 * XLM)
-    first = place.chain.next_sequence(WALLET.public_key)
+    first = place.chain.hot_wallet.next_sequence(WALLET.public_key)
     place.local.act(WALLET, ManageData("note", b"harmless"))
     place.local.act(WALLET, operation())
     assert place.chain.preparations.only_set_up(WALLET.public_key, first, first)
@@ -231,7 +231,7 @@ def test_only_what_prepares_an_account_is_forgiven(
 
 def test_what_no_history_tells_any_more_is_not_forgiven(place: Place) -> None:
     place.local.fund_native(WALLET.public_key, 100 * XLM)
-    first = place.chain.next_sequence(WALLET.public_key)
+    first = place.chain.hot_wallet.next_sequence(WALLET.public_key)
     for _ in range(3):
         place.local.act(WALLET, ManageData("note", b"harmless"))
     ledger = len(place.local.network.history.ledgers)

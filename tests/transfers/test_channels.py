@@ -68,7 +68,7 @@ def test_a_wallet_that_was_only_prepared_pays_at_once(prepared: int) -> None:
     payouts.append(ask(STELLAR))
     finish(STELLAR)
     assert {fresh(payout).status for payout in payouts} == {PayoutStatus.PAID}
-    assert the_wallet(STELLAR).next_sequence == chain.next_sequence(chain.payout_address()) > 1 << 32
+    assert the_wallet(STELLAR).next_sequence == chain.hot_wallet.next_sequence(chain.payout_address()) > 1 << 32
 
 
 def test_preparing_the_account_may_take_the_sequence_of_a_transfer_on_its_way() -> None:
@@ -122,7 +122,7 @@ def test_each_channel_has_one_transfer_on_its_way_and_the_wallet_pays(channels: 
     assert on_chain(STELLAR, the_wallet(STELLAR).address) == 650 * COIN
     chain = registry.chain(SANDBOX, STELLAR)
     assert {each.address: each.next_sequence for each in Channel.objects.all()} == {
-        channel: chain.next_sequence(channel) for channel in channels
+        channel: chain.hot_wallet.next_sequence(channel) for channel in channels
     }
 
 

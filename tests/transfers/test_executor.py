@@ -19,8 +19,8 @@ from merchants.ledger.posting import AccountRef
 from payments.chains import registry
 from payments.chains.protocol.payouts import PayoutInstruction, TransactionStatus
 from payments.chains.simulated import control
-from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
+from payments.chains.simulated.sending import HotWallet
 from payments.transfers import services
 from payments.transfers.execution import rounds
 from payments.transfers.execution.rounds import Round
@@ -277,7 +277,7 @@ def test_when_nobody_knows_who_spoils_a_shared_transfer_each_is_sent_alone(monke
     payouts = [ask(STELLAR, to=somebody(STELLAR, f"person {number}")) for number in range(3)]
     control.describe_account(STELLAR, payouts[1].recipient, refuses="destination_refused")
     with monkeypatch.context() as silent:
-        silent.setattr(SimulatedChain, "check_recipient", lambda chain, payout: None)
+        silent.setattr(HotWallet, "check_recipient", lambda hot_wallet, payout: None)
         silent.setattr(rounds.Round, "_settle", untold(rounds.Round._settle))
         finish(STELLAR, rounds=2)
     assert Transfer.objects.first().lines.count() == 3  # type: ignore[union-attr]  # there is one
@@ -329,8 +329,7 @@ def test_a_transfer_that_fails_again_and_again_is_given_up(monkeypatch: pytest.M
     monkeypatch.setattr(services, "RETRY_AFTER", timedelta(0))
     stock(ETHEREUM, 10 * COIN)
     payout = ask(ETHEREUM)
-    adapter = type(registry.chain(SANDBOX, ETHEREUM))
-    monkeypatch.setattr(adapter, "check_recipient", lambda self, payout: None)
+    monkeypatch.setattr(HotWallet, "check_recipient", lambda hot_wallet, payout: None)
     control.describe_account(ETHEREUM, somebody(ETHEREUM), refuses="destination_refused")
     finish(ETHEREUM, rounds=8)
     assert (fresh(payout).status, fresh(payout).failure_code) == (PayoutStatus.FAILED, "transfer_failed")
@@ -387,13 +386,13 @@ def test_the_network_is_asked_about_no_more_payouts_than_may_leave_now(monkeypat
     stock(ETHEREUM, 100 * COIN)
     merchant = make_merchant()
     payouts = [ask(ETHEREUM, to=somebody(ETHEREUM, str(number)), merchant=merchant) for number in range(20)]
-    check_recipient, asked = SimulatedChain.check_recipient, []
+    check_recipient, asked = HotWallet.check_recipient, []
 
-    def counting(chain: SimulatedChain, payout: PayoutInstruction) -> None:
+    def counting(hot_wallet: HotWallet, payout: PayoutInstruction) -> None:
         asked.append(payout.recipient)
-        check_recipient(chain, payout)
+        check_recipient(hot_wallet, payout)
 
-    monkeypatch.setattr(SimulatedChain, "check_recipient", counting)
+    monkeypatch.setattr(HotWallet, "check_recipient", counting)
     drive(ETHEREUM)
     assert asked == [payout.recipient for payout in payouts[: simulated_profile(ETHEREUM).transfers_in_flight]]
     finish(ETHEREUM)

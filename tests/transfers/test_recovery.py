@@ -53,7 +53,7 @@ def send_behind_the_books(network: str, payouts: list[Payout], *, is_final: bool
         for payout in payouts
     )
     sender = channel or chain.payout_address()
-    chain.sending.broadcast(chain.sending.sign(parts, sender=sender, sequence=chain.next_sequence(sender)))
+    chain.sending.broadcast(chain.sending.sign(parts, sender=sender, sequence=chain.hot_wallet.next_sequence(sender)))
     control.mine(network, control.deepest_reorg(network) + 1 if is_final else 1)
 
 

@@ -52,7 +52,7 @@ def replace_wallet(monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
 def move_coins(old: str, new: str) -> None:
     """The operator moves what the old wallet holds, with the old key, outside Ballast."""
     contract, amount = registry.asset(SANDBOX, ETHEREUM, "USDC").contract, on_chain(ETHEREUM, old)
-    sequence = registry.chain(SANDBOX, ETHEREUM).next_sequence(old)
+    sequence = registry.chain(SANDBOX, ETHEREUM).hot_wallet.next_sequence(old)
     with locked(ETHEREUM) as row:
         moved = actions.movement(ETHEREUM, contract=contract, amount=amount, recipient=new, memo=None)
         actions.submit(

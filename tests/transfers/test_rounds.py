@@ -15,8 +15,7 @@ from pytest_django.fixtures import Settings
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
-from payments.chains.simulated.adapter import SimulatedChain
-from payments.chains.simulated.sending import Sending
+from payments.chains.simulated.sending import HotWallet, Sending
 from payments.chains.simulated.sweeps import Sweeps
 from payments.transfers.execution import executor, rounds
 from payments.transfers.execution.rounds import Round
@@ -45,7 +44,7 @@ pytestmark = pytest.mark.django_db
 
 WAIT_SECONDS = 300
 QUERIES: tuple[tuple[type, str], ...] = (
-    (SimulatedChain, "check_recipient"),
+    (HotWallet, "check_recipient"),
     (Sending, "sign"),
     (Sending, "broadcast"),
     (Sending, "status"),
@@ -57,7 +56,7 @@ QUERIES: tuple[tuple[type, str], ...] = (
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("part", "step"), [(SimulatedChain, "costs"), (Sweeps, "sign")])
+@pytest.mark.parametrize(("part", "step"), [(HotWallet, "costs"), (Sweeps, "sign")])
 def test_payouts_go_on_while_a_sweep_hangs(monkeypatch: pytest.MonkeyPatch, part: type, step: str) -> None:
     pay_and_confirm(make_payment(ETHEREUM))
     stock(ETHEREUM, 10 * COIN)
@@ -227,11 +226,11 @@ def test_a_network_that_answers_nothing_is_asked_a_few_times_a_round(monkeypatch
     payouts = [ask(ETHEREUM) for _ in range(8)]
     asked: list[object] = []
 
-    def silent(chain: SimulatedChain, payout: object) -> None:
+    def silent(hot_wallet: HotWallet, payout: object) -> None:
         asked.append(payout)
         raise ChainUnavailable("No provider of ethereum answers.")
 
-    monkeypatch.setattr(SimulatedChain, "check_recipient", silent)
+    monkeypatch.setattr(HotWallet, "check_recipient", silent)
     drive(ETHEREUM)
     assert len(asked) == rounds.SILENCES_MAX
     assert the_wallet(ETHEREUM).last_error == "No provider of ethereum answers."

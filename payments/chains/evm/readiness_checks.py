@@ -40,7 +40,7 @@ class SetUp:
         self._signer = signer
         self._readiness = readiness or Readiness(profile.network)
 
-    def require(self, *, signing: bool) -> None:
+    def require(self, *, signing: bool = False) -> None:
         """Raise NotSetUp unless everything agrees with the settings, with `signing` the key as well."""
         self._providers.require_enough()
         try:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection
 
 from config.money import Asset
 from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.evm import abi
 from payments.chains.evm.deposit_addresses.derivation import Derivations
-from payments.chains.evm.deposit_addresses.new_addresses import NewAddresses
 from payments.chains.evm.fees import FeeRules, Offer
+from payments.chains.evm.hot_wallet import PAYOUT_GAS_USUAL, HotWallet
 from payments.chains.evm.keys.signing import Purpose, Signer, Transaction, read_signed
 from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.prices import gas_limit, prices
 from payments.chains.evm.nodes.providers import Providers
-from payments.chains.evm.nodes.questions import QUESTIONS_PER_BATCH, Receipt
+from payments.chains.evm.nodes.questions import Receipt
 from payments.chains.evm.nodes.rpc import RpcError
-from payments.chains.evm.prices import gas_limit, prices
 from payments.chains.evm.readiness_checks import SetUp
 from payments.chains.profiles import NetworkProfile
-from payments.chains.protocol.payouts import Costs, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.protocol.scans import Head
-from payments.chains.protocol.transfers import SentTransaction
 
 # When a node answers that a transfer would fail now, it may still succeed later, as when its money is on the way.
 # A limit costs nothing that is not used.
@@ -30,11 +27,6 @@ _PAYOUT_GAS_UNESTIMATED = 300_000
 # A sweep succeeds even when an address in it runs out of gas, so that a node's estimate can be too low: this is enough
 # for a first sweep of an address that holds a token behind a proxy, with what a new address takes for each.
 _SWEEP_GAS_LEAST, _PROXY_GAS = 100_000, 78_500
-# What it usually takes, as measured (docs/contracts.md): to show what sending costs, and to recognise what is not worth
-# it.
-_PAYOUT_GAS_USUAL = 65_000
-_SWEEP_GAS_USUAL, _AGAIN_GAS_USUAL = 39_000, 12_100
-
 _MOST_GAS = 16_777_216
 """What ethereum allows one transaction (EIP-7825)."""
 
@@ -55,8 +47,8 @@ class Sending:
         wallet: str,
         rules: FeeRules,
         signer: Callable[[], Signer],
+        hot_wallet: HotWallet,
         set_up: SetUp,
-        new_addresses: NewAddresses | None = None,
     ) -> None:
         self._profile = profile
         self._network = profile.network
@@ -66,16 +58,12 @@ class Sending:
         self._wallet = wallet
         self._rules = rules
         self._signer = signer
-        self._set_up = set_up
-        self._new_addresses = new_addresses or NewAddresses()
+        self._hot_wallet, self._set_up = hot_wallet, set_up
 
     @property
     def most_swept(self) -> int:
         """The number of deposit addresses that one transaction can empty for the first time, without a query."""
         return min(self._profile.sweeps_per_transfer, (_MOST_GAS - _SWEEP_GAS_LEAST) // self._gas_per_deposit)
-
-    def next_sequence(self, sender: str) -> int:
-        return self._providers.agree_on(questions.nonce(sender, self._providers.head().height))
 
     def sign(
         self,
@@ -91,7 +79,7 @@ class Sending:
         if payout.asset.contract not in self._assets:
             raise ValueError("only accepted coins are paid out")
         call = abi.call("transfer(address,uint256)", payout.recipient, payout.amount)
-        gas = self._gas(payout.asset.contract, call, least=_PAYOUT_GAS_USUAL, unestimated=_PAYOUT_GAS_UNESTIMATED)
+        gas = self._gas(payout.asset.contract, call, least=PAYOUT_GAS_USUAL, unestimated=_PAYOUT_GAS_UNESTIMATED)
         purpose = Purpose(payouts=payouts)
         return self._signed(payout.asset.contract, call, gas, purpose, sender, sequence, replacing)
 
@@ -108,16 +96,6 @@ class Sending:
         factory = self._derivations.of(deposits[0]).factory
         gas = self._gas(factory, call, least=least, unestimated=least)
         return self._signed(factory, call, gas, Purpose(sweeps=asset.code), sender, sequence, replacing)
-
-    def costs(self) -> Costs:
-        now = prices(self._providers)
-        price = self._rules.price(base_fee=now.base_fee, usual_tip=now.usual_tip)
-        return Costs(
-            payout=_PAYOUT_GAS_USUAL * price,
-            sweep=_SWEEP_GAS_USUAL * price,
-            first_time=self._new_address_gas() * price,
-            again=_AGAIN_GAS_USUAL * price,
-        )
 
     def broadcast(self, transfer: SignedTransfer) -> None:
         if not transfer.payouts:  # a sweep goes to whoever is the treasury when it is mined
@@ -159,7 +137,7 @@ class Sending:
 
         Without it nothing is reported: a node that has not indexed a receipt yet must not let us pay a second time.
         """
-        height = self._height_of_use(transfer.sender, transfer.sequence, head.height)
+        height = self._hot_wallet.height_of_use(transfer.sender, transfer.sequence, head.height)
         believed = self._providers.believe(questions.header(height), questions.transactions(height, transfer.sender))
         block, sent = believed.answer
         same = [each for each in sent or () if each.nonce == transfer.sequence]
@@ -174,72 +152,6 @@ class Sending:
             said_by=believed.by,
         )
 
-    def sent_by(
-        self, account: str, *, heights: range, first_sequence: int, hashes: Collection[str]
-    ) -> tuple[SentTransaction, ...]:
-        """As of the chain. Where an unknown one is, is looked for by the nonces of blocks: nodes forget old ones."""
-        last = heights[-1]
-        named = self._each_of([questions.sent(each) for each in sorted(hashes)])
-        sent = {each.nonce: each for each in named if each and each.sender == account and each.height in heights}
-        for number in reversed(range(first_sequence, self._providers.agree_on(questions.nonce(account, last)))):
-            if number not in sent and (found := self._sent_with(account, number, up_to=last)) is not None:
-                sent[number] = found
-            last = sent[number].height or last if number in sent else last
-        hashes = {each.transaction_hash for each in sent.values() if each.height in heights}
-        receipts = self._each_of([questions.receipt(each, up_to=heights[-1]) for each in sorted(hashes)])
-        nonces = {each.transaction_hash: number for number, each in sent.items()}
-        sent_there = [
-            SentTransaction(
-                transaction_hash=each.transaction_hash,
-                sequence=nonces[each.transaction_hash],
-                height=each.height,
-                succeeded=each.succeeded,
-                fee_units=each.fee_units,
-                said_by=each.said_by,
-            )
-            for each in receipts
-            if each is not None
-        ]
-        return tuple(sorted(sent_there, key=lambda each: each.sequence))
-
-    def _each_of(self, wanted: Sequence[questions.Question[Any]]) -> list[Any]:
-        """The answers that two providers give alike, a batch at a time; receipts with who gave them."""
-        answers: list[Any] = []
-        for start in range(0, len(wanted), QUESTIONS_PER_BATCH):
-            believed = self._providers.believe(*wanted[start : start + QUESTIONS_PER_BATCH])
-            answers += [
-                replace(each, said_by=believed.by) if isinstance(each, Receipt) else each for each in believed.answer
-            ]
-        return answers
-
-    def _sent_with(self, account: str, number: int, *, up_to: int) -> questions.SentTransaction | None:
-        """The transaction of an account with this nonce; None where nodes do not know any more how far it was."""
-        try:
-            height = self._height_of_use(account, number, up_to)
-            sent = self._providers.agree_on(questions.transactions(height, account))
-        except RpcError:
-            return None
-        return next((each for each in sent or () if each.nonce == number), None)
-
-    def _height_of_use(self, account: str, sequence: int, head: int) -> int:
-        """The block that used the sequence: searched backwards in growing steps, as it is usually a recent one."""
-
-        def is_used(height: int) -> bool:
-            return self._providers.agree_on(questions.nonce(account, height)) > sequence
-
-        used, step = head, 1
-        while is_used(unused := max(0, used - step)):
-            if not unused:
-                return 0
-            used, step = unused, 2 * step
-        while used - unused > 1:
-            middle = (used + unused) // 2
-            if is_used(middle):
-                used = middle
-            else:
-                unused = middle
-        return used
-
     def _sweep(self, asset: Asset, deposits: tuple[int, ...], *, is_replacing: bool) -> tuple[bytes, int]:
         """The call data for the factory, and the least gas that is enough for every address."""
         most = self._profile.sweeps_per_transfer
@@ -248,7 +160,7 @@ class Sending:
         if self._derivations.together(deposits) != deposits:
             raise ValueError("one factory cannot sweep the addresses of another")
         salts = [self._derivations.of(number).salt(number) for number in deposits]
-        self._new_address_gas()
+        self._hot_wallet.new_address_gas()
         least = _SWEEP_GAS_LEAST + self._gas_per_deposit * len(deposits)
         if asset == self._profile.native:
             return abi.call("sweep_native(uint256[])", salts), least
@@ -258,12 +170,7 @@ class Sending:
 
     @property
     def _gas_per_deposit(self) -> int:
-        return self._new_addresses.known_gas + _PROXY_GAS
-
-    def _new_address_gas(self) -> int:
-        coin = next(iter(self._profile.assets.values())).contract
-        factory = self._derivations.present.factory
-        return self._new_addresses.gas(self._providers, operator=self._wallet, factory=factory, coin=coin)
+        return self._hot_wallet.known_new_address_gas + _PROXY_GAS
 
     def _signed(
         self,

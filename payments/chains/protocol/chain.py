@@ -6,21 +6,19 @@ may raise ChainUnavailable (try again later); FinalityViolation means stop and c
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
 from config.money import Asset
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import AddressDerivations, DepositAddress
+from payments.chains.protocol.hot_wallet import HotWallet, SetUp
 from payments.chains.protocol.operations import Operations, Preparations, Reserves
 from payments.chains.protocol.oracles import SanctionsOracle
-from payments.chains.protocol.payouts import Costs, PayoutInstruction
 from payments.chains.protocol.providers import ProviderPool
 from payments.chains.protocol.reading import Reading
 from payments.chains.protocol.roles import Roles
 from payments.chains.protocol.sending import Sending
 from payments.chains.protocol.sweeps import Sweeps
-from payments.chains.protocol.transfers import Identity, SentTransaction
 from payments.chains.protocol.wallets import BuildsPayments, KnowsSigners
 
 
@@ -35,6 +33,12 @@ class Chain(Protocol):
 
     @property
     def sending(self) -> Sending: ...
+
+    @property
+    def hot_wallet(self) -> HotWallet: ...
+
+    @property
+    def set_up(self) -> SetUp: ...
 
     # Capabilities that not every network has: None where it lacks one.
 
@@ -90,7 +94,7 @@ class Chain(Protocol):
         """What the QR code contains: only what no scanner can misread into paying somebody else."""
         ...
 
-    # Money out.
+    # Accounts of ours.
 
     def payout_address(self) -> str:
         """The hot wallet payouts leave from."""
@@ -106,55 +110,6 @@ class Chain(Protocol):
 
     def channels(self) -> tuple[str, ...]:
         """The accounts whose sequences payouts use: the hot wallet's own address where it has no others."""
-        ...
-
-    def own_accounts(self) -> frozenset[str]:
-        """The accounts and contracts of ours there, deposit addresses left out: nobody can be paid at one."""
-        ...
-
-    def next_sequence(self, sender: str) -> int:
-        """The sequence (nonce) the chain expects next from this account, counting blocks only.
-
-        It goes back when a reorg undoes a transfer.
-        """
-        ...
-
-    def check_recipient(self, payout: PayoutInstruction) -> None:
-        """Raise RecipientRefused when this payout would fail or be lost because of whom it goes to; SendingBlocked
-        while the coin can be sent to nobody. Queries the network; changes nothing."""
-        ...
-
-    def check_sending(self, asset: Asset) -> None:
-        """Raise SendingBlocked while the hot wallet can send this coin to nobody, TokenChanged when its contract counts
-        it otherwise than we do. Queries the network; changes nothing."""
-        ...
-
-    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
-        """The address that an incoming transfer of this sender can be paid back to without a question to anybody.
-
-        None when it is unknown: the transfer came out of a contract, or out of an account that may be shared by many
-        people and was not sent in the name of one of them. Queries the network.
-        """
-        ...
-
-    def sent_by(
-        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
-    ) -> tuple[SentTransaction, ...]:
-        """What an account sent in these blocks, in its order: those of these on-chain transactions that are its own,
-        and each other one from this sequence on, as far as the network still reports its place."""
-        ...
-
-    def costs(self) -> Costs:
-        """What sending costs just now."""
-        ...
-
-    # Looking after it.
-
-    def require_set_up(self, *, signing: bool = False) -> None:
-        """Raise NotSetUp unless contracts and coins, and with `signing` the key, agree with the settings.
-
-        Queries the network until one check has passed. ChainUnavailable while it does not answer.
-        """
         ...
 
 

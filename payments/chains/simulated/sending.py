@@ -1,29 +1,127 @@
-"""What leaves the hot wallet of a simulated network: signing it, sending it, and reporting its outcome."""
+"""The hot wallet of a simulated network: whom it can pay, what it sends, and the outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
+from typing import cast
+
+from django.db.models import Q
 
 from config.database.database_time import database_now
-from payments.chains.errors import ChainUnavailable
+from config.money import Asset
+from payments.chains import recipients
+from payments.chains.errors import ChainUnavailable, RecipientProblem, SendingBlocked
 from payments.chains.profiles import NetworkProfile
-from payments.chains.protocol.payouts import PayoutInstruction, SignedTransfer, TransactionState, TransactionStatus
+from payments.chains.protocol.payouts import (
+    Costs,
+    PayoutInstruction,
+    SignedTransfer,
+    TransactionState,
+    TransactionStatus,
+)
+from payments.chains.protocol.transfers import Identity, SentTransaction
 from payments.chains.simulated import actions, mempool, signing
-from payments.chains.simulated.blocks import Timetable, finalized_height
-from payments.chains.simulated.clock import locked, refuse_in_outage
+from payments.chains.simulated.blocks import Timetable, finalized_height, next_sequences
+from payments.chains.simulated.clock import answering, locked, refuse_in_outage
 from payments.chains.simulated.mempool import offer_now
 from payments.chains.simulated.models import (
+    SimulatedAccount,
     SimulatedNetwork,
     SimulatedStatus,
     SimulatedTransaction,
     versions_of,
 )
-from payments.chains.simulated.networks import contracts, payout_work
+from payments.chains.simulated.networks import contracts, own_accounts, payout_work, price, sweep_work
+from payments.chains.simulated.reading import Reading
 
 VALIDITY = timedelta(minutes=5)
 """How long a signed transfer stays good where transfers can expire."""
+
+
+class HotWallet:
+    def __init__(self, profile: NetworkProfile, reading: Reading, *, wallet: str) -> None:
+        self._profile, self._network, self._reading = profile, profile.network, reading
+        self._wallet, self._own, self._assets = wallet, own_accounts(profile.network), contracts(profile.network)
+        self._is_evm = profile.family == "evm"
+
+    def own_accounts(self) -> frozenset[str]:
+        return self._own
+
+    def next_sequence(self, sender: str) -> int:
+        answering(self._network)
+        return next_sequences(self._network, [sender], pending=False)[sender]
+
+    def check_recipient(self, payout: PayoutInstruction) -> None:
+        account = recipients.payable_account(self._profile, payout.recipient, own=self._own)
+        self.check_sending(payout.asset)
+        refusing = SimulatedAccount.objects.filter(network=self._network, address=account).exclude(refuses="").first()
+        if refusing is None:
+            return
+        has_memo = bool(payout.memo) or account != payout.recipient
+        if refusing.refuses == "memo_required" and has_memo:
+            return
+        raise recipients.refusal(cast(RecipientProblem, refusing.refuses), payout.asset.code)
+
+    def check_sending(self, asset: Asset) -> None:
+        answering(self._network)
+        concerned = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
+        refusing = set(concerned.filter(address__in=[asset.contract, self._wallet]).values_list("address", flat=True))
+        if asset.contract in refusing:
+            raise SendingBlocked("coin_paused", f"The issuer of {asset.code} lets nobody send it at the moment.")
+        if refusing:
+            raise SendingBlocked("hot_wallet_blocked", f"The issuer of {asset.code} forbids the hot wallet to send it.")
+
+    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
+        answering(self._network)
+        account, identifier = recipients.account_of(self._profile, sender)
+        known = SimulatedAccount.objects.filter(network=self._network, address=account).first() or SimulatedAccount()
+        if self._is_evm:
+            is_contract = known.is_contract or sender in (self._own | set(self._assets)) - {self._wallet}
+            return None if is_contract else sender
+        if identifier is not None:
+            return sender if known.refuses in ("", "memo_required") else None
+        transfer = self._reading.moved().filter(transaction__transaction_hash=identity[0], ordinal=identity[1]).first()
+        # A memo, or none, can be that of a shared account; a wallet that pays to a muxed address is somebody's own.
+        is_own = transfer is not None and transfer.muxed_id and not transfer.transaction_memo
+        return sender if is_own and not known.refuses else None
+
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        self._reading.reached(last_height)
+        sent = SimulatedTransaction.objects.filter(
+            Q(sequence__gte=first_sequence) | Q(transaction_hash__in=hashes, sequence__isnull=False),
+            network=self._network,
+            sender=account,
+            height__range=(first_height, last_height),
+        )
+        return tuple(
+            SentTransaction(
+                transaction_hash=each.transaction_hash,
+                sequence=each.sequence or 0,
+                height=each.block_height,
+                succeeded=each.status == SimulatedStatus.INCLUDED,
+                fee_units=int(each.fee_units),
+            )
+            for each in sent.order_by("sequence")
+        )
+
+    def costs(self) -> Costs:
+        unit = price(self._network, answering(self._network).fee_level)
+        payout = payout_work(self._network, 1) * unit
+        if self._profile.shares_account:
+            return Costs(payout)
+        empty, one = sweep_work(0) * unit, sweep_work(1) * unit
+        return Costs(payout, sweep=empty, first_time=one - empty, again=one - empty)
+
+    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
+        answering(self._network)
+        sent = SimulatedTransaction.objects.filter(
+            network=self._network, sender=account, sequence__range=(first_sequence, last_sequence), height__isnull=False
+        )
+        return not sent.filter(Q(transfers__isnull=False) | ~Q(swept_contract="")).exists()
 
 
 class Sending:

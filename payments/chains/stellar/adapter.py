@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from config.money import Asset
 from payments.chains.profiles import NetworkProfile
 from payments.chains.protocol.addresses import DepositAddress
-from payments.chains.protocol.payouts import Costs, PayoutInstruction
-from payments.chains.protocol.transfers import (
-    Identity,
-    SentTransaction,
-)
 from payments.chains.readiness import Readiness
-from payments.chains.stellar import addresses, fees
+from payments.chains.stellar import addresses
 from payments.chains.stellar.accounts import Accounts
 from payments.chains.stellar.channels import Channels
 from payments.chains.stellar.fees import FeeRules
-from payments.chains.stellar.horizon import lookups
-from payments.chains.stellar.horizon.providers import Horizons, LacksHistory
+from payments.chains.stellar.horizon.providers import Horizons
 from payments.chains.stellar.horizon.reading import POLL_SECONDS, RECORDS_PER_SCAN, Reading
+from payments.chains.stellar.hot_wallet import HotWallet
 from payments.chains.stellar.payer_wallets import links
 from payments.chains.stellar.payer_wallets.wallet_requests import WalletPayments
 from payments.chains.stellar.readiness_checks import SetUp
@@ -73,10 +68,13 @@ class StellarChain:
             records_per_scan=records_per_scan,
             poll_seconds=poll_seconds,
         )
-        self._accounts = Accounts(profile, horizons, wallet=wallet)
+        self._accounts = Accounts(profile, horizons)
+        self.hot_wallet = HotWallet(
+            profile, horizons, self._accounts, self.reading, wallet=wallet, channels=self._channels
+        )
         self.operations, self.reserves, self.signers = self.reading, self._accounts, self._accounts
         self.wallet_payments, self.providers = WalletPayments(profile, horizons), horizons
-        self._set_up = SetUp(
+        self.set_up = SetUp(
             profile,
             horizons,
             wallet=wallet,
@@ -134,7 +132,7 @@ class StellarChain:
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
         return payment_uri
 
-    # Money out
+    # Accounts of ours
 
     def payout_address(self) -> str:
         return self._wallet
@@ -148,12 +146,6 @@ class StellarChain:
     def channels(self) -> tuple[str, ...]:
         return self._channels.names()
 
-    def own_accounts(self) -> frozenset[str]:
-        return frozenset({self._wallet, *self._channels.names_known()})
-
-    def next_sequence(self, sender: str) -> int:
-        return self._accounts.sequence(sender) + 1
-
     def issuer_powers(self) -> dict[str, tuple[str, ...]]:
         """What the issuer of each coin can do to whoever holds it, in words."""
         return {code: self._accounts.issuer_powers(asset) for code, asset in self.profile.assets.items()}
@@ -165,48 +157,3 @@ class StellarChain:
         return Preparation(
             self.profile, self._accounts, self.horizons, wallet=self._wallet, keys=self._keys, sending=self.sending
         )
-
-    def check_recipient(self, payout: PayoutInstruction) -> None:
-        self._accounts.check_recipient(payout, own=self.own_accounts())
-
-    def check_sending(self, asset: Asset) -> None:
-        self._accounts.check_sending(asset)
-
-    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
-        try:
-            paid = self.reading.payment(identity)
-        except LacksHistory:  # it does not come back by itself, so nobody knows
-            return None
-        return self._accounts.pay_back_address(paid, sender)
-
-    def sent_by(
-        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
-    ) -> tuple[SentTransaction, ...]:
-        believed = self.horizons.believe(
-            lambda horizon: lookups.sent_by(horizon, account, first_height, last_height),
-            subject=f"Transactions of {account} from ledger {first_height} to {last_height}",
-            first_height=first_height,
-            up_to=last_height,
-        )
-        return tuple(
-            SentTransaction(
-                transaction_hash=each.hash,
-                sequence=each.sequence,
-                height=each.ledger,
-                succeeded=each.successful,
-                fee_units=each.fee_charged if each.fee_account in (account, self._wallet) else 0,
-                said_by=believed.by,
-            )
-            for each in sorted(believed.answer, key=lambda each: each.sequence)
-            if each.sequence >= first_sequence or each.hash in hashes
-        )
-
-    def costs(self) -> Costs:
-        price = fees.price(self.horizons)
-        locked = self._accounts.base_reserve() if self.profile.sets_aside else 0
-        return Costs(payout=price, set_aside=locked)
-
-    # Looking after it
-
-    def require_set_up(self, *, signing: bool = False) -> None:
-        self._set_up.require(signing=signing)

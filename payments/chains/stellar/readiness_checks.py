@@ -31,7 +31,7 @@ class SetUp:
         self._channels, self._key_of = channels, key_of
         self._readiness = readiness or Readiness(profile.network)
 
-    def require(self, *, signing: bool) -> None:
+    def require(self, *, signing: bool = False) -> None:
         """Raise NotSetUp unless everything agrees with the settings, with `signing` key and channels as well."""
         self._horizons.require_enough()
         try:

@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"The next payment is number {number}: {derivations.name_of(ours, number)}.")
                 return
             for chain in chains:
-                chain.require_set_up()
+                chain.set_up.require()
             rows = derivations.note(env, chains[0], by=getpass.getuser())
         except (ImproperlyConfigured, ChainError) as error:
             raise CommandError(str(error)) from error

@@ -35,7 +35,7 @@ class Command(BaseCommand):
                 chain = registry.chain(env, network)
                 if registry.is_simulated(env):
                     continue
-                chain.require_set_up(signing=signing)
+                chain.set_up.require(signing=signing)
                 require_unchanged(env, chain)
                 head = chain.reading.head()
                 for provider in chain.providers.states() if chain.providers else ():

@@ -61,7 +61,7 @@ def check_set_up(environment: str, network: str) -> None:
     """Raise NotSetUp, and note it on the wallet, when this process could not send on the network."""
     chain = registry.chain(environment, network)
     try:
-        chain.require_set_up(signing=True)
+        chain.set_up.require(signing=True)
     except NotSetUp as error:
         Wallet.objects.filter(pk=wallet_of(environment, network, chain).pk).update(last_error=str(error)[:1000])
         raise
@@ -101,7 +101,7 @@ def sign_sweep(
     if a payout is signed meanwhile, the sweep is discarded.
     """
     wallet = wallet_of(environment, chain.profile.network, chain)
-    chain.require_set_up(signing=True)
+    chain.set_up.require(signing=True)
     here = Round(wallet, chain)
     sequence = Sequences(wallet, chain).next("") if here.may_sweep else None
     if sequence is None:

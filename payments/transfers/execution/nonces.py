@@ -50,7 +50,11 @@ class Sequences:
         is queried first: what a restored database has lost may have been sent by any of them.
         """
         every = expected_sequences(self._wallet, self._chain) if not self._has_looked else {}
-        expected = every if channel in every else {channel: self._chain.next_sequence(self._wallet.account_of(channel))}
+        expected = (
+            every
+            if channel in every
+            else {channel: self._chain.hot_wallet.next_sequence(self._wallet.account_of(channel))}
+        )
         if freeze_of(self._wallet) is not None:
             return None
         if not all(is_known(self._wallet, self._chain, each, of_chain) for each, of_chain in expected.items()):

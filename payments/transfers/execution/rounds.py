@@ -108,7 +108,7 @@ class Round:
 
     def run(self) -> bool:
         try:
-            self._chain.require_set_up(signing=not self._is_replaced)
+            self._chain.set_up.require(signing=not self._is_replaced)
             moved = self._follow()
             if self.may_send:
                 moved |= not self._is_replaced and self._sign()
@@ -356,7 +356,7 @@ class Round:
         cannot hold yet waits."""
         with self._apart(partial(self._put_off_payouts, [payout]), payout=str(payout)):
             try:
-                self._chain.check_recipient(self._chain_payout(payout))
+                self._chain.hot_wallet.check_recipient(self._chain_payout(payout))
                 return True
             except RecipientRefused as error:
                 if error.problem == "no_trustline":

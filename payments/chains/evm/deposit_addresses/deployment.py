@@ -11,10 +11,10 @@ from payments.chains.evm.deposit_addresses.artifacts import artifact
 from payments.chains.evm.fees import FeeRules, with_margin
 from payments.chains.evm.keys.signing import Purpose, Signature, Signer, Transaction
 from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.prices import prices
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import code
 from payments.chains.evm.nodes.rpc import RpcError
-from payments.chains.evm.prices import prices
 
 DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 """The deterministic deployer: its bytes are a salt and creation code, and the same bytes give the same address."""
