@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -18,6 +19,8 @@ from django.utils.safestring import SafeString
 
 from config.admin.base import ReadOnly
 from config.admin.columns import Details, RecordPage
+from config.admin.roles import ADMIN, PREFIX, Role
+from config.admin.values import YES_NO
 from config.environments import Environment
 from config.pages.wording import percent
 from merchants.access import scopes
@@ -39,10 +42,31 @@ class UserCreationForm(AdminUserCreationForm[User]):
         fields = ("email", "name")
 
 
+class RolesField(forms.ModelMultipleChoiceField[Group]):
+    """Roles of an operator in words, then the groups that operators made themselves."""
+
+    def label_from_instance(self, group: Group) -> str:
+        role = next((each for each in Role if each.group == group.name), None)
+        return f"{role.label}: {role.purpose}" if role else str(group.name)
+
+
 class UserEditForm(UserChangeForm[User]):
     class Meta:
         model = User
         fields = ("email", "name", "password", "is_active", *RIGHTS)
+        labels: ClassVar = {"is_staff": "Operator", "is_superuser": ADMIN[0], "groups": "Roles"}
+        help_texts: ClassVar = {
+            "is_staff": "May open the admin. Whoever gets a role becomes one.",
+            "is_superuser": f"{ADMIN[1].capitalize()}.",
+            "groups": "",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        """Whoever gets a first role becomes an operator; taking that away from somebody with a role stays possible."""
+        entered = super().clean() or self.cleaned_data
+        if not self.instance.is_staff and (entered.get("groups") or entered.get("is_superuser")):
+            entered["is_staff"] = True
+        return entered
 
 
 @admin.register(User)
@@ -56,12 +80,13 @@ class UserAdmin(DjangoUserAdmin[User]):
     add_form = UserCreationForm
     form = UserEditForm
     ordering = ("email",)
-    list_display = ("email", "name", "is_staff", "is_active", "joined_at", "last_login")
-    list_filter = ("is_staff", "is_superuser", "is_active")
+    list_display = ("email", "name", "roles", "is_active", "joined_at", "last_login")
+    list_filter = ("is_staff", "is_superuser", "groups", "is_active")
     search_fields = ("email", "name")
     fieldsets = (
         (None, {"fields": ("email", "name", "password")}),
-        ("What they may do", {"fields": ("is_active", *RIGHTS)}),
+        ("What they may do", {"fields": ("is_active", "is_staff", "groups", "is_superuser")}),
+        ("Rights besides those of a role", {"classes": ("collapse",), "fields": ("user_permissions",)}),
         ("Dates", {"fields": ("joined_at", "last_login")}),
     )
     add_fieldsets = (
@@ -71,6 +96,20 @@ class UserAdmin(DjangoUserAdmin[User]):
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         dates = ("joined_at", "last_login")
         return dates if _is_superuser(request) else (*dates, *RIGHTS)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        if db_field.name == "groups":
+            options |= {"form_class": RolesField, "widget": forms.CheckboxSelectMultiple}
+        return super().formfield_for_manytomany(db_field, request, **options)
+
+    @admin.display(description="Operator as")
+    def roles(self, user: User) -> str:
+        if user.is_superuser and user.is_staff:
+            return ADMIN[0]
+        return ", ".join(each.name.removeprefix(PREFIX) for each in user.groups.all()) or YES_NO[user.is_staff]
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         if obj is not None and obj.is_superuser and not _is_superuser(request):

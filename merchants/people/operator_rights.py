@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from config.admin.roles import ADMIN, PREFIX
 from config.environments import Environment
 from config.errors import DomainError
 from merchants.access.log_in.step_up import hours_of_waiting
@@ -49,8 +50,10 @@ def gains(user: User, entered: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def propose_rights(user: User, more: Mapping[str, Any], *, by: User) -> Proposal:
-    names = [name.removeprefix("is_") for name in FLAGS if name in more]
-    names += Group.objects.filter(pk__in=more.get("groups", ())).values_list("name", flat=True)
+    words = {"is_active": "active", "is_staff": "operator", "is_superuser": ADMIN[0]}
+    names = [words[name] for name in FLAGS if name in more]
+    groups = Group.objects.filter(pk__in=more.get("groups", ())).values_list("name", flat=True)
+    names += [name.removeprefix(PREFIX) for name in groups]
     names += Permission.objects.filter(pk__in=more.get("user_permissions", ())).values_list("codename", flat=True)
     return propose(
         ProposalKind.OPERATOR,

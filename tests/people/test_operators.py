@@ -9,6 +9,8 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from config.admin.roles import Role
+from merchants.four_eyes.models import Proposal
+from merchants.four_eyes.services import agree
 from merchants.models import User
 from merchants.people.operator_rights import propose_rights
 from payments.monitoring.models import Alarm
@@ -101,3 +103,25 @@ def test_nobody_else_sees_it() -> None:
     client = Client()
     client.force_login(make_user())
     assert client.get(OWN).status_code == 302
+
+
+def test_a_role_is_given_in_words_by_two(settings: Settings) -> None:
+    settings.OPERATORS_TO_DECIDE = 2
+    ada, bob = (make_user(is_staff=True, is_superuser=True) for _ in range(2))
+    eve, group = make_user("eve@example.com", name="Eve"), Group.objects.get(name=Role.FINANCE.group)
+    address = reverse("admin:merchants_user_change", args=[eve.pk])
+    client, _target = enter(ada)
+    page = client.get(address).text
+    assert all(f"{role.label}: {role.purpose}" in page for role in Role)
+    entered = {"email": eve.email, "name": "Eve", "is_active": "on"}
+    told = client.post(address, {**entered, "groups": [group.pk]}, follow=True).text
+    assert "becomes: operator, Finance: another superuser must agree." in told
+    eve.refresh_from_db()
+    assert (eve.is_staff, eve.groups.exists()) == (False, False)
+    agree(Proposal.objects.get(), by=bob)
+    eve.refresh_from_db()
+    assert (eve.is_staff, list(eve.groups.all())) == (True, [group])
+    assert "Finance" in client.get(reverse("admin:merchants_user_changelist")).text
+    client.post(address, {**entered, "groups": [group.pk]})  # one takes away, though the role stays ticked
+    eve.refresh_from_db()
+    assert eve.is_staff is False
