@@ -60,7 +60,8 @@ def statement(
 ) -> list[StatementLine]:
     """The newest entries of an account, of postings from `start` until before `end`, or older than the one with the key
     `before`; newest first. However many there are, only those of this page and of one day are read."""
-    entries = account.entries.select_related("posting").order_by("-posting")
+    # Postings are read after them: joined, PostgreSQL would read every newer one as well.
+    entries = account.entries.prefetch_related("posting").order_by("-posting")
     if start is not None:
         entries = entries.filter(posting__gte=ids.first_uuid_at(start))
     ends = [key for key in (before, ids.first_uuid_at(end) if end else None) if key]

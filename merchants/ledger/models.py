@@ -27,6 +27,11 @@ def kinds_of_accounts() -> list[tuple[str, str]]:
     return AccountKind.choices
 
 
+OF_RECORDS = Q(owner__gt="") & ~Q(kind="payment")
+"""Accounts that belong to a record other than a payment, as each payment has one: a query by kind says so to be
+answered by the index."""
+
+
 class Account(models.Model):
     """The money of one kind, asset and owner on one network. `balance` is signed: debits positive, credits negative."""
 
@@ -45,6 +50,7 @@ class Account(models.Model):
             models.CheckConstraint(condition=allows_balance(), name="account_balance_not_negative"),
             models.CheckConstraint(condition=allows_owner(), name="account_owner_by_kind"),
         ]
+        indexes: ClassVar = [models.Index(fields=["environment", "kind"], name="account_by_kind", condition=OF_RECORDS)]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.asset} on {self.network} ({self.environment})"

@@ -33,9 +33,10 @@ _SUSPENSE = [kind.value for kind in AccountKind if kind.value.startswith("suspen
 _AT = f"""
     SELECT account.network, account.asset, -sum(entry.amount)
     FROM {Account._meta.db_table} AS account
-    JOIN {Payment._meta.db_table} AS payment ON payment.id::text = account.owner
+    JOIN {Payment._meta.db_table} AS payment ON payment.id = account.owner::uuid
     JOIN {Entry._meta.db_table} AS entry ON entry.account_id = account.id AND entry.posting_id < %s
     WHERE account.environment = %s AND account.kind = ANY(%s) AND payment.merchant_id = %s
+        AND account.owner > '' AND account.kind <> 'payment'
     GROUP BY account.network, account.asset
     HAVING sum(entry.amount) <> 0
 """  # noqa: S608 - the names of our own tables

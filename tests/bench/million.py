@@ -223,10 +223,11 @@ class Fill:
         held = f"held{self._number}-"
         posting = self._key_of("held", every=1000)
         self._multiply(Posting, released, every, every=1000, id=posting, reference=f"'{held}' || n")
-        of_owner = f"(SELECT id FROM {_table(Account)} WHERE owner = {owner}::text AND kind = '{suspense.kind}')"  # noqa: S608
-        for account, sign in ((str(own.account_id), "+"), (str(coins.pk), "-")):
-            one = self._key_of("posting")
-            self._multiply(Entry, own, self._number, **_entry_of(one, account, f"{sign}template.amount / 500"))
+        of_owner = (
+            f"(SELECT id FROM {_table(Account)} WHERE environment = '{suspense.environment}'"  # noqa: S608
+            f" AND owner = {owner}::text AND kind = '{suspense.kind}')"
+        )
+        self._write_ways_of_payments(cursor, own, coins)
         for account, sign in ((of_owner, "-"), (str(coins.pk), "+")):
             amount = f"{sign}{waiting.amount}"
             self._multiply(Entry, own, every, every=1000, **_entry_of(posting, account, amount))
@@ -236,6 +237,43 @@ class Fill:
             ") AS entries WHERE account.id = entries.account_id AND account.balance <> entries.total"
         )
         correct(DAY_SUMS)
+
+    def _write_ways_of_payments(self, cursor: Any, own: Entry, coins: Account) -> None:
+        """Two postings and five entries for each payment: its coins arrive, and go on from its own account, which is
+        empty then, to the merchant; a hundredth is the fee. What is refunded goes through an account as well."""
+        amount, released, refunded = "template.amount / 500", self._key_of("posting"), max(1, self._number // 50)
+        fees, _ = Account.objects.get_or_create(
+            environment=coins.environment, network=coins.network, asset=coins.asset, kind="fee:service"
+        )
+        clearing, payout = (Account.objects.filter(kind=kind).earliest("pk") for kind in ("payment", "payout"))
+        for name, every, account in (("came", 1, clearing), ("paid", 50, payout)):
+            number = self._number if every == 1 else refunded
+            cursor.execute("SELECT setval(%(name)s, nextval(%(name)s) + %(number)s) - %(number)s", {
+                "name": f"{_table(Account)}_id_seq", "number": number,
+            })  # fmt: skip
+            (base,) = cursor.fetchone()
+            whose = self._key_of("payment" if every == 1 else "refund", every=every)
+            self._multiply(Account, account, number, every=every, id=f"{base} + n", owner=f"{whose}::text", balance="0")
+            posting = self._key_of(name, every=every)
+            told = {"id": posting, "reference": f"'{name}{self._number}-' || n"}
+            self._multiply(Posting, own.posting, number, every=every, kind=f"'{_KINDS[name]}'", **told)
+            lines = [
+                (posting, str(coins.pk), f"-{amount}" if every == 1 else amount),
+                (posting, f"{base} + n", amount if every == 1 else f"-{amount}"),
+            ]
+            if every == 1:
+                lines += [
+                    (released, f"{base} + n", f"-{amount}"),
+                    (released, str(own.account_id), f"{amount} - {amount} / 100"),
+                    (released, str(fees.pk), f"{amount} / 100"),
+                ]
+            else:
+                reserved = self._key_of("reserved", every=every)
+                told = {"id": reserved, "reference": f"'reserved{self._number}-' || n"}
+                self._multiply(Posting, own.posting, number, every=every, kind="'refund_reserved'", **told)
+                lines += [(reserved, f"{base} + n", amount), (reserved, str(own.account_id), f"-{amount}")]
+            for one, of_account, changed in lines:
+                self._multiply(Entry, own, number, every=every, **_entry_of(one, of_account, changed))
 
     def _key_of(self, kind: str, *, row: str = "n", every: int = 1) -> str:
         """The key in SQL of the record of a kind with the number `row`, of which there is one in so many payments."""
@@ -288,6 +326,7 @@ class Fill:
 
 LARGE = (Payment, Deposit, Event, Delivery, Attempt, BalanceChange, SearchEntry, Posting, Entry)
 
+_KINDS = {"came": "deposit_credited", "paid": "payout_paid"}
 _NEXT = "nextval(pg_get_serial_sequence('{}', 'id'))"
 
 

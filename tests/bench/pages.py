@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,47 @@ PAGES = {
 }
 
 
+OPERATORS_MILLISECONDS, OPERATORS_QUERIES = 300.0, 45
+OPERATORS = {
+    "operators: first page": ("/admin/", 150.0, 15),
+    "operators: a payment": (
+        "/admin/payments/payment/{payment_key}/change/", OPERATORS_MILLISECONDS, OPERATORS_QUERIES,
+    ),
+    "operators: payments": ("/admin/payments/payment/", OPERATORS_MILLISECONDS, 15),
+    "operators: deposits": ("/admin/payments/deposit/", OPERATORS_MILLISECONDS, 15),
+    "operators: events": ("/admin/webhooks/event/", OPERATORS_MILLISECONDS, 15),
+    "operators: discrepancies": (
+        "/admin/payments/discrepancy/?status__exact=open&payment__isempty=0", OPERATORS_MILLISECONDS, 15,
+    ),
+    "operators: refunds that wait": (
+        "/admin/refunds/refund/?status__exact=requires_action", OPERATORS_MILLISECONDS, 15,
+    ),
+    "operators: postings": ("/admin/ledger/posting/", OPERATORS_MILLISECONDS, 15),
+    "operators: a posting": ("/admin/ledger/posting/{posting_key}/change/", OPERATORS_MILLISECONDS, OPERATORS_QUERIES),
+    "operators: an account": ("/admin/ledger/account/{account_key}/change/", OPERATORS_MILLISECONDS, 15),
+    "operators: an account, an instant": (
+        "/admin/ledger/account/{account_key}/change/?at={half_a_year_ago}T12:00:00&last={half_a_year_ago}",
+        OPERATORS_MILLISECONDS, 15,
+    ),
+    "operators: accounting, now": ("/admin/accounting?environment=sandbox", OPERATORS_MILLISECONDS, 15),
+    "operators: accounting, an instant": (
+        "/admin/accounting?environment=sandbox&at={half_a_year_ago}T12:00", OPERATORS_MILLISECONDS, 15,
+    ),
+    "operators: accounting, a merchant": (
+        "/admin/accounting?environment=sandbox&at={half_a_year_ago}T12:00&merchant={merchant}",
+        OPERATORS_MILLISECONDS, 15,
+    ),
+    "operators: the result of a month": (
+        "/admin/accounting/result?environment=sandbox&first={half_a_year_ago}&last={half_a_year_ago}",
+        OPERATORS_MILLISECONDS, 15,
+    ),
+    "operators: the result of a year": (
+        "/admin/accounting/result?environment=sandbox&first={year_ago}&last={today}", OPERATORS_MILLISECONDS, 15,
+    ),
+}  # fmt: skip
+"""Pages of operators, with their own goals; the ratio is to the first page of the admin."""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.pages", description=__doc__)
     parser.add_argument("--many", type=int, default=MANY, help=f"payments of the large merchant (default {MANY:,})")
@@ -124,6 +166,9 @@ def _lines(many: int, exported: int) -> list[Line]:
         for name, address in _every_page().items():
             found.append(_page_line(name, address, small, large))
             print(found[-1], flush=True)
+        for line in _operators_lines(large):
+            found.append(line)
+            print(line, flush=True)
         return [*found, _export_line(large, exported)]
 
 
@@ -195,6 +240,23 @@ def _figures(views: list[View]) -> tuple[float, float]:
     least = min(view.milliseconds for view in views)
     known = [view.processor for view in views if view.processor is not None]
     return least, mean(known) if known else least
+
+
+def _operators_lines(large: Shop) -> Iterator[Line]:
+    """The admin's pages beside its first one, measured in the same run."""
+    first = None
+    for name, (address, most_milliseconds, most_queries) in OPERATORS.items():
+        queries = large.queries(address)
+        took, processor = _figures([large.view(address) for _round in range(ROUNDS)])
+        first = first or processor
+        yield Line(
+            name,
+            f"{took:.1f} ms ({processor:.1f} of the processor), {queries} queries",
+            f"{first:.1f} ms the first page",
+            f"{processor / first:.1f}x",
+            f"<= {most_milliseconds:.0f} ms, {most_queries}",
+            min(took, processor) <= most_milliseconds and queries <= most_queries,
+        )
 
 
 def _export_line(shop: Shop, number: int) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,9 @@ class Shop:
         self._values = self._found()
 
     def _found(self) -> dict[str, str]:
-        from datetime import timedelta
-
         from django.utils import timezone
 
+        from merchants.ledger.models import Account
         from payments.models import Deposit, Payment
         from settlements.models import Settlement
         from tests.dashboard.addresses import UNKNOWN
@@ -49,8 +49,16 @@ class Shop:
         payment = own.filter(status="completed").order_by("-id")[self.number // 4]
         deposit = Deposit.objects.filter(payment=payment).earliest("id")
         settlement = Settlement.objects.filter(merchant=payment.merchant).order_by("-id")[self.number // 2000]
+        account = Account.objects.filter(owner=str(payment.merchant_id), kind="merchant:available").earliest("balance")
+        posting = account.entries.order_by("-posting")[self.number // 4].posting
         return {
             **{name: getattr(self.records, name).public_id for name in UNKNOWN},
+            "payment_key": str(payment.pk),
+            "account_key": str(account.pk),
+            "posting_key": str(posting.pk),
+            "merchant": payment.merchant.public_id,
+            "year_ago": f"{timezone.now() - timedelta(days=330):%Y-%m-%d}",
+            "today": f"{timezone.now():%Y-%m-%d}",
             "half_a_year_ago": f"{timezone.now() - timedelta(days=182):%Y-%m-%d}",
             "month_before": f"{timezone.now().replace(day=1) - timedelta(days=2):%Y-%m}",
             "in_the_middle": payment.public_id,

@@ -27,7 +27,7 @@ from merchants.ledger.chart import Group
 from merchants.models import Merchant
 from payments.monitoring.accounting.files import FORMATS, file_name
 from payments.monitoring.accounting.periods import Days
-from payments.monitoring.accounting.result import ResultRow, months_between, result_csv, result_of
+from payments.monitoring.accounting.result import ResultRow, months_between, result_by_account, result_csv, result_of
 from payments.monitoring.accounting.totals import CoinTotals, balances_at, scale
 from payments.suspense.balances import in_suspense
 from payments.treasury.wallet_balances import one_view_of_the_ledger
@@ -146,8 +146,9 @@ def show_result(request: HttpRequest) -> HttpResponse:
     if request.GET.get("format") == "csv":
         name = f"ballast-{environment}-result-{months[0].first:%Y-%m}-{months[-1].first:%Y-%m}.csv"
         return HttpResponse("".join(result_csv(environment, months)), headers=file_headers(name))
-    rows = list(result_of(environment, months))
-    context |= {"groups": _by_coin(rows), "query": request.GET.urlencode()}
+    is_one = len(months) == 1
+    rows = list(result_of(environment, months) if is_one else result_by_account(environment, months))
+    context |= {"groups": _by_coin(rows), "query": request.GET.urlencode(), "by_postings": is_one}
     return render(request, "admin/result.html", context)
 
 
@@ -162,6 +163,7 @@ def _by_coin(rows: Iterable[ResultRow]) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": f"{month.first:%Y-%m}: {asset} on {network}",
+                "month": month,
                 "result_rows": [each for each in told if each[0].is_result],
                 "result": f"{grouped(coins_held(result, decimals))} {asset}",
                 "capital_rows": [each for each in told if not each[0].is_result],
@@ -195,8 +197,8 @@ def _of_last_month() -> LedgerForm:
 
 def _balances(entered: BalancesForm) -> dict[str, Any]:
     environment, name = entered.cleaned_data["environment"], entered.cleaned_data["merchant"].strip()
-    at = entered.cleaned_data["at"] or timezone.now()
-    shown: dict[str, Any] = {"at": at, "environment": environment}
+    at = entered.cleaned_data["at"]
+    shown: dict[str, Any] = {"at": at or timezone.now(), "environment": environment}
     if not name:
         with one_view_of_the_ledger():
             return {**shown, "sections": [_section(coin, None) for coin in balances_at(environment, at)]}
@@ -214,7 +216,7 @@ def _merchants_named(name: str) -> list[Merchant]:
     return list(found.order_by("name", "pk")[:MERCHANTS_NAMED])
 
 
-def _of_merchant(merchant: Merchant, environment: str, at: datetime) -> list[dict[str, Any]]:
+def _of_merchant(merchant: Merchant, environment: str, at: datetime | None) -> list[dict[str, Any]]:
     with one_view_of_the_ledger():
         own = {(coin.network, coin.asset): coin for coin in balances_at(environment, at, merchant=merchant)}
         suspense = in_suspense(merchant, environment, at)
