@@ -10,10 +10,13 @@ from typing import Any
 from config.api.renderers import format_instant
 from config.money import format_crypto
 from settlements import wording
+from settlements.events import ON_STATUS
 from settlements.models import Settlement
 from settlements.plans.facts import Preview
 from settlements.plans.offsetting import PlannedOffset
 from settlements.plans.planning import CarriedOver, PlannedSettlement
+from webhooks.events.recording import build_event
+from webhooks.models import Event
 
 
 def settlement_record(settlement: Settlement) -> dict[str, Any]:
@@ -21,6 +24,8 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
 
     Amounts are in the settlement currency: gross less fee less refunds is the amount, to the last digit.
     """
+
+    rates = exchange_rates(settlement)
 
     def shown(units: int) -> str:
         return format_crypto(units, settlement.decimals)
@@ -40,7 +45,7 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
         "tokenFee": shown(settlement.token_fee),
         "receivedAmount": shown(settlement.received) if settlement.completed_at else None,
         "paymentCount": settlement.payment_count,
-        "exchangeRate": exchange_rates(settlement),
+        "exchangeRate": rates,
         "rateMoment": settlement.rate_moment,
         "periodStart": format_instant(settlement.period_start),
         "periodEnd": format_instant(settlement.period_end),
@@ -51,9 +56,22 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
         "failureMessage": settlement.failure_message or None,
         "environment": settlement.environment,
         "createdAt": format_instant(settlement.created_at),
-        "completedAt": _instant(settlement.completed_at),
+        "completedAt": settlement.completed_at and format_instant(settlement.completed_at),
         "version": settlement.version,
     }
+
+
+def event_of(settlement: Settlement) -> Event:
+    """The event, not yet stored, of the settlement's current status."""
+    record = settlement_record(settlement)
+    return build_event(
+        merchant_id=settlement.merchant_id,
+        environment=settlement.environment,
+        type=ON_STATUS[settlement.status],
+        object_id=settlement.id,
+        version=settlement.version,
+        payload=record,
+    )
 
 
 def exchange_rates(settlement: Settlement) -> dict[str, dict[str, Any]] | None:
@@ -78,9 +96,9 @@ def preview_record(found: Preview, *, period_start: datetime, environment: str) 
     plan, ends_at = found.plan, found.period.ends_at if found.period else None
     return {
         "object": "next_settlements",
-        "scheduledFor": _instant(ends_at),
+        "scheduledFor": ends_at and format_instant(ends_at),
         "periodStart": format_instant(period_start),
-        "periodEnd": _instant(ends_at),
+        "periodEnd": ends_at and format_instant(ends_at),
         "settlements": [_planned_record(planned, found.refusals) for planned in plan.settlements],
         "carriedOver": [_carried_record(left) for left in plan.carried_over],
         "debtOffsets": [_offset_record(offset) for offset in plan.offsets],
@@ -140,7 +158,3 @@ def _carried_record(left: CarriedOver) -> dict[str, Any]:
         "reason": left.reason,
         "message": wording.carried(left.reason),
     }
-
-
-def _instant(instant: datetime | None) -> str | None:
-    return format_instant(instant) if instant else None

@@ -30,15 +30,15 @@ from payments.transfers.execution.arrivals import as_shown
 from payments.transfers.models import Payout
 from payments.transfers.owners import attribute_payout, networks_to_decide
 from payments.transfers.postings import payout_account
-from settlements.events import event_of
 from settlements.models import SETTLEMENTS, DebtOffset, FeeRemainder, Settlement, SettlementRun
 from settlements.plans import postings
 from settlements.plans.facts import AT_ONCE, facts_of
 from settlements.plans.offsetting import PlannedOffset
 from settlements.plans.periods import due_period, last_end_of
-from settlements.plans.planning import CoinPart, PlannedSettlement, plan
+from settlements.plans.planning import CoinPart, Plan, PlannedSettlement, plan
 from settlements.plans.pricing import rate_moment
 from settlements.plans.schedule import Period
+from settlements.records import event_of
 from settlements.states import SettlementStatus, Trigger
 from webhooks.events.recording import record_events
 
@@ -61,8 +61,8 @@ def run_once(
         chosen = _locked_settings(merchant_id, environment)
         if chosen is None:
             return None
-        run = _run_of(chosen, period, last_end_of(chosen), trigger=trigger, requested_by=requested_by)
-        return _make(run, chosen, hold_still=hold_still)
+        run = _new_run(chosen, period, last_end_of(chosen), trigger=trigger, requested_by=requested_by)
+        return _make(run, chosen, hold_still=hold_still) if run else None
 
     return _until_it_holds(make)
 
@@ -78,7 +78,8 @@ def run_scheduled(*, merchant_id: uuid.UUID, environment: str, now: datetime) ->
         period = due_period(chosen, last_end, now)
         if period is None:
             return None
-        return _make(_run_of(chosen, period, last_end, trigger=Trigger.SCHEDULE), chosen, hold_still=hold_still)
+        run = _new_run(chosen, period, last_end, trigger=Trigger.SCHEDULE)
+        return _make(run, chosen, hold_still=hold_still) if run else None
 
     return _until_it_holds(make)
 
@@ -100,10 +101,11 @@ def _locked_settings(merchant_id: uuid.UUID, environment: str, *, skip_locked: b
     return locked.select_related("merchant").filter(merchant=merchant_id, environment=environment).first()
 
 
-def _run_of(
+def _new_run(
     chosen: MerchantSettings, period: Period, last_end: datetime | None, *, trigger: Trigger, requested_by: str = ""
-) -> SettlementRun:
-    return SettlementRun(
+) -> SettlementRun | None:
+    """The row of the period, inserted; None when another run has it."""
+    run = SettlementRun(
         merchant=chosen.merchant,
         environment=chosen.environment,
         period_key=period.key,
@@ -113,23 +115,27 @@ def _run_of(
         period_end=period.ends_at,
         scheduled_for=period.ends_at,
     )
+    return run if _insert(run) else None
 
 
-def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> SettlementRun | None:
-    if not _insert(run):
-        return None
+def _insert(run: SettlementRun) -> bool:
+    """Insert the row of the period; False when another run has: only the one that inserts makes settlements."""
+    try:
+        with transaction.atomic():
+            run.save(force_insert=True)
+    except IntegrityError:
+        return False
+    return True
+
+
+def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> SettlementRun:
+    """Gather the facts, plan, store what is planned."""
     if hold_still:
         _lock_ledger(chosen)
-    closed = _closed_networks(run.environment)
-    facts = facts_of(run.merchant, chosen, until=run.period_end, now=timezone.now(), closed=closed)
+    closed, before = _closed_networks(run.environment), ids.first_uuid_at(run.period_end)
+    facts = facts_of(run.merchant, chosen, before=before, now=timezone.now(), closed=closed)
     made = plan(facts)
-    if made.carried_over:
-        run.carried_over = [left.to_record() for left in made.carried_over]
-        run.save(update_fields=["carried_over"])
-    if made.settlements or made.offsets:
-        settlements = [(planned, _settlement_of(run, planned, facts.terms.fee_bps)) for planned in made.settlements]
-        offsets = [_offset_of(run, offset) for offset in made.offsets]
-        _store(run, settlements, offsets)
+    _store(run, made, fee_bps=facts.terms.fee_bps, before=before)
     if made.settlements:
         wake("settlements.advance_due")
     logger.info(
@@ -146,16 +152,6 @@ def _closed_networks(environment: str) -> Collection[str]:
     """Networks where nothing is settled: a transfer that left before a restore may have been a settlement of this very
     money, until it is attributed."""
     return networks_to_decide(environment) if may_act() else registry.networks(environment)
-
-
-def _insert(run: SettlementRun) -> bool:
-    """Insert the row of the period; False when another run has: only the one that inserts makes settlements."""
-    try:
-        with transaction.atomic():
-            run.save(force_insert=True)
-    except IntegrityError:
-        return False
-    return True
 
 
 def _lock_ledger(chosen: MerchantSettings) -> None:
@@ -220,20 +216,24 @@ def _offset_of(run: SettlementRun, planned: PlannedOffset) -> DebtOffset:
     )
 
 
-def _store(
-    run: SettlementRun,
-    made: Sequence[tuple[PlannedSettlement, Settlement]],
-    offsets: Sequence[DebtOffset],
-) -> None:
-    """Store settlements and offsets, assign their balance changes, move their money and record their events."""
-    settlements = [settlement for _, settlement in made]
+def _store(run: SettlementRun, made: Plan, *, fee_bps: int, before: uuid.UUID) -> None:
+    """Store what is carried over, settlements and offsets, assign their balance changes, move their money and record
+    their events."""
+    if made.carried_over:
+        run.carried_over = [left.to_record() for left in made.carried_over]
+        run.save(update_fields=["carried_over"])
+    if not (made.settlements or made.offsets):
+        return
+    settlements = [_settlement_of(run, planned, fee_bps) for planned in made.settlements]
+    offsets = [_offset_of(run, planned) for planned in made.offsets]
+    of_plans = list(zip(made.settlements, settlements, strict=True))
     Settlement.objects.bulk_create(settlements)
     DebtOffset.objects.bulk_create(offsets)
     BalanceChange.objects.bulk_create(change for offset in offsets for change in _changes_of(offset))
-    _take_changes(run, made)
-    _keep_remainders(run, made)
+    _take_changes(run, of_plans, before=before)
+    _keep_remainders(run, made.settlements)
     drafts = [postings.offset(offset) for offset in offsets]
-    drafts += [postings.reserved(settlement, planned.parts) for planned, settlement in made]
+    drafts += [postings.reserved(settlement, planned.parts) for planned, settlement in of_plans]
     try:
         post_drafts(drafts, environment=run.environment)
     except InsufficientFunds as error:
@@ -248,7 +248,8 @@ def _store(
         )
         for settlement in settlements
     )
-    record_events([event_of(settlement) for settlement in settlements])
+    events = [event_of(settlement) for settlement in settlements]
+    record_events(events)
 
 
 def possible_merchants(payouts: Sequence[Payout]) -> dict[uuid.UUID, set[str]]:
@@ -408,9 +409,9 @@ def _changes_of(offset: DebtOffset) -> list[BalanceChange]:
     ]
 
 
-def _keep_remainders(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlement]]) -> None:
+def _keep_remainders(run: SettlementRun, made: Sequence[PlannedSettlement]) -> None:
     """Keep what rounding leaves of the fees for the next run. The merchant's settings are locked."""
-    for planned, _ in made:
+    for planned in made:
         for part in planned.parts:
             if not part.fee_remainder:
                 continue
@@ -433,7 +434,9 @@ TAKE_CHANGES = f"""
 """  # noqa: S608 - the name of our own table
 
 
-def _take_changes(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlement]]) -> None:
+def _take_changes(
+    run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlement]], *, before: uuid.UUID
+) -> None:
     """Assign the planned balance changes to the settlements; MoneyMoved when they are not the same any more."""
     rows: list[tuple[uuid.UUID, str, str, str]] = []
     expected: dict[tuple[uuid.UUID, str], int] = {}
@@ -445,9 +448,8 @@ def _take_changes(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Se
             rows += [(settlement.id, planned.network, wallet, part.coin) for wallet in part.wallets]
     with connection.cursor() as cursor:
         columns = [list(column) for column in zip(*rows, strict=True)]
-        until = ids.first_uuid_at(run.period_end)
         at_once = [str(kind) for kind in AT_ONCE]
-        cursor.execute(TAKE_CHANGES, [*columns, run.merchant_id, run.environment, until, at_once])
+        cursor.execute(TAKE_CHANGES, [*columns, run.merchant_id, run.environment, before, at_once])
         taken: Mapping[tuple[uuid.UUID, str], int] = {(key, coin): int(total) for key, coin, total in cursor.fetchall()}
     if taken != expected:
         raise MoneyMoved(f"{run}: planned {expected}, taken {taken}")

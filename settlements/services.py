@@ -13,6 +13,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
+from config import ids
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.money import Asset
@@ -28,7 +29,7 @@ from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.routing import routing_of
 from payments.merchant_wallets.services import declare_lost
 from payments.models import BalanceChange
-from payments.rates.quoting import RateUnavailable
+from payments.rates.quoting import Quote, RateUnavailable, cross_quote, cross_quotes
 from payments.states import BalanceChangeKind
 from payments.suspense.recipient_checks import NEEDS_MEMO, needs_memo, note_refusal, query_wallet, refusal_of
 from payments.transfers.models import Payout
@@ -39,15 +40,14 @@ from payments.transfers.payouts import (
     retry_held,
 )
 from payments.transfers.states import HoldReason, PayoutStatus
-from settlements.events import event_of
 from settlements.models import LONGEST_WAIT, SETTLEMENTS, Settlement, SettlementRun
 from settlements.plans import postings
-from settlements.plans.conversion import Price
 from settlements.plans.facts import Preview, facts_of
 from settlements.plans.periods import RUNS_SHOWN, coming_periods
 from settlements.plans.planning import CoinPart, plan, total_of
-from settlements.plans.pricing import agreed_prices, known_prices, price_of
+from settlements.plans.pricing import agreed_prices
 from settlements.plans.schedule import requested_period
+from settlements.records import event_of
 from settlements.run_creation import MoneyMoved, run_once
 from settlements.states import BLOCKING, SETTLEMENT_MOVES, SettlementProblem, SettlementStatus, Trigger
 from settlements.wording import how_to_trust
@@ -107,7 +107,7 @@ class MoneyInMotion(DomainError):
 
 def preview(merchant: Merchant, chosen: MerchantSettings, now: datetime) -> Preview:
     """The next run's settlements as of now. Changes nothing."""
-    facts = facts_of(merchant, chosen, until=now, now=now)
+    facts = facts_of(merchant, chosen, before=ids.first_uuid_at(now), now=now)
     return Preview(coming_periods(chosen, now, RUNS_SHOWN), plan(facts), facts.refusals)
 
 
@@ -298,7 +298,7 @@ def advance(settlement_id: uuid.UUID) -> Settlement:
 
 
 def hand_over(
-    settlement_id: uuid.UUID, *, asset: Asset, prices: Mapping[str, Price], market: Mapping[str, Price]
+    settlement_id: uuid.UUID, *, asset: Asset, prices: Mapping[str, Quote], market: Mapping[str, Quote]
 ) -> Settlement:
     """Convert other coins at these prices, and create the payout; wait while the treasury has too little.
 
@@ -428,15 +428,16 @@ def _check_recipient(settlement: Settlement, asset: Asset) -> None:
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, message) from error
 
 
-def _prices(settlement: Settlement, currency: str) -> tuple[dict[str, Price], dict[str, Price]]:
+def _prices(settlement: Settlement, currency: str) -> tuple[dict[str, Quote], dict[str, Quote]]:
     """Conversion prices of the other coins; if they were agreed, also the current prices, if there are any."""
     agreed, environment = agreed_prices(settlement, currency), settlement.environment
     coins = [record["coin"] for record in settlement.coins if record["coin"] not in (currency, *agreed)]
     try:
-        prices = agreed | {coin: price_of(coin, currency, environment=environment) for coin in coins}
+        prices = agreed | {coin: cross_quote(coin, currency, environment=environment) for coin in coins}
     except RateUnavailable as error:
         raise _Waits(SettlementProblem.RATE_UNAVAILABLE, error.message) from error
-    return prices, known_prices(agreed, currency, environment=environment)
+    market = cross_quotes(agreed, [currency], environment=environment)
+    return prices, {coin: price for (coin, _), price in market.items()}
 
 
 # --- the parts, all with the settlement locked -------------------------------------------------------

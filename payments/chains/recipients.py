@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from payments.chains.errors import InvalidAddress, RecipientProblem, RecipientRefused
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.profiles import NetworkProfile
+from payments.chains.profiles import Family, NetworkProfile
 from payments.chains.stellar import addresses as stellar_addresses
 
 _REFUSALS: Mapping[RecipientProblem, str] = {
@@ -15,6 +15,11 @@ _REFUSALS: Mapping[RecipientProblem, str] = {
     "no_trustline": "This account does not hold {code} yet: it must add a trustline for it first.",
     "memo_required": "This account belongs to many people: it needs a memo that says whom the money is for.",
     "destination_refused": "The issuer of {code} forbids this account to receive it.",
+}
+
+_LOST_AT_TOKENS: Mapping[Family, str] = {
+    "evm": "This is the contract of a token: money sent there is lost.",
+    "stellar": "This account issues the coin: what is sent there ceases to exist.",
 }
 
 
@@ -44,19 +49,15 @@ def payable_account(profile: NetworkProfile, address: str, *, own: Collection[st
 
     `own` are the accounts and contracts that are ours on this network.
     """
+    tokens = _token_accounts(profile)
     try:
         account, _ = account_of(profile, address)
     except InvalidAddress as error:
         raise RecipientRefused("destination_invalid", str(error)) from error
     if account in own:
         raise RecipientRefused("destination_invalid", "This address belongs to the payment service itself.")
-    if account in _token_accounts(profile):
-        message = (
-            "This is the contract of a token: money sent there is lost."
-            if profile.family == "evm"
-            else "This account issues the coin: what is sent there ceases to exist."
-        )
-        raise RecipientRefused("destination_invalid", message)
+    if account in tokens:
+        raise RecipientRefused("destination_invalid", _LOST_AT_TOKENS[profile.family])
     return account
 
 

@@ -43,6 +43,11 @@ class AgreedRate:
     sources: tuple[str, ...]
     observed_at: datetime
 
+    def is_usable(self, now: datetime) -> bool:
+        """True if it may still be quoted; never of a pair that Ballast does not price."""
+        rule = rule_for((self.base, self.quote))
+        return rule is not None and now - self.observed_at <= rule.usable_for
+
 
 # A dollar more or less than ten cents off is a crisis in which a person decides, not a price.
 _DOLLAR_BAND = Decimal("0.90"), Decimal("1.10")

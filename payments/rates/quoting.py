@@ -8,9 +8,11 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal, localcontext
+from math import prod
 from typing import ClassVar
 
 from django.conf import settings
@@ -65,37 +67,45 @@ def quote(currency: str, coin: str, *, environment: str = Environment.SANDBOX, n
     """
     now = now or timezone.now()
     if BUNDLED not in settings.RATE_SOURCES:
-        return _compose(currency, coin, rates=_current_rates(), now=now)
-    if settings.IN_PRODUCTION or environment == Environment.PRODUCTION:
+        rates = _current_rates()
+    elif settings.IN_PRODUCTION or environment == Environment.PRODUCTION:
         raise RateUnavailable("Production needs real exchange rates: this installation has only the bundled table.")
-    return _compose(currency, coin, rates=_bundled((coin, USD), (USD, currency), now=now), now=now)
-
-
-def _compose(currency: str, coin: str, *, rates: Mapping[Pair, AgreedRate], now: datetime) -> Quote:
-    """Coin to dollar, dollar to currency. The rate is rounded down, so that a quote never under-charges."""
-    in_dollars = _usable(rates, (coin, USD), now)
-    if currency == USD:
-        return Quote(_rounded(in_dollars.rate), _named(in_dollars), in_dollars.observed_at)
-    dollar = _usable(rates, (USD, currency), now)
-    names = dict.fromkeys((_named(in_dollars), _named(dollar)))
-    with localcontext(prec=60):
-        return Quote(_rounded(in_dollars.rate * dollar.rate), "; ".join(names), in_dollars.observed_at)
-
-
-def _usable(rates: Mapping[Pair, AgreedRate], pair: Pair, now: datetime) -> AgreedRate:
-    rate, rule = rates.get(pair), rule_for(pair)
-    if rate is None or rule is None or now - rate.observed_at > rule.usable_for:
+    else:
+        rates = _bundled((coin, USD), (USD, currency), now=now)
+    # Coin to dollar, dollar to currency. The rate is rounded down, so that a quote never under-charges.
+    pairs = [(coin, USD)] if currency == USD else [(coin, USD), (USD, currency)]
+    usable = [rate for pair in pairs if (rate := rates.get(pair)) and rate.is_usable(now)]
+    if len(usable) < len(pairs):
         raise RateUnavailable(retry_after_seconds=60)
-    return rate
+    sources = dict.fromkeys(", ".join(rate.sources) for rate in usable)
+    with localcontext(prec=60):
+        price = _rounded(prod((rate.rate for rate in usable), start=Decimal(1)))
+    return Quote(price, "; ".join(sources), usable[0].observed_at)
+
+
+def cross_quote(coin: str, other: str, *, environment: str) -> Quote:
+    """The price of one `coin` in another one, by the quotes of both in dollars, rounded down; RateUnavailable when
+    there is none."""
+    own, of_other = quote(USD, coin, environment=environment), quote(USD, other, environment=environment)
+    with localcontext(prec=60):
+        price = _rounded(own.rate / of_other.rate)
+    source = "; ".join(dict.fromkeys((own.source, of_other.source)))
+    return Quote(price, source, min(own.quoted_at, of_other.quoted_at))
+
+
+def cross_quotes(coins: Collection[str], others: Collection[str], *, environment: str) -> dict[tuple[str, str], Quote]:
+    """By coin and other coin, the prices of those that have one, for an estimate."""
+    prices = {}
+    for other in sorted(set(others)):
+        for coin in sorted(set(coins) - {other}):
+            with suppress(RateUnavailable):
+                prices[coin, other] = cross_quote(coin, other, environment=environment)
+    return prices
 
 
 def _rounded(rate: Decimal) -> Decimal:
     with localcontext(prec=60):
         return rate.quantize(Decimal(1).scaleb(-RATE_DIGITS), rounding=ROUND_FLOOR)
-
-
-def _named(rate: AgreedRate) -> str:
-    return ", ".join(rate.sources)
 
 
 def _bundled(*pairs: Pair, now: datetime) -> Mapping[Pair, AgreedRate]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -34,10 +35,29 @@ IS_OURS = """
 def refusal_of_account(chain: Chain, address: str) -> str | None:
     """The reason nobody can be paid at an address, from the address alone; None when nothing speaks against it."""
     try:
-        payable_account(chain.profile, address, own={*chain.hot_wallet.own_accounts(), chain.cold_wallet()})
+        _payable_account(chain, address)
     except RecipientRefused as refusal:
         return str(refusal)
     return None
+
+
+def _payable_account(chain: Chain, address: str) -> str:
+    return payable_account(chain.profile, address, own={*chain.hot_wallet.own_accounts(), chain.cold_wallet()})
+
+
+def unpayable(wallets: Collection[tuple[str, str]], chains: Mapping[str, Chain]) -> set[tuple[str, str]]:
+    """The wallets, each behind its network, that cannot be paid; `chains` are by network.
+
+    Money that arrived on another network than its payment's may be for a wallet that does not exist there; and older
+    payments may name one of ours, or a token.
+    """
+    accounts: dict[tuple[str, str], str] = {}
+    for network, wallet in wallets:
+        chain = chains[network]
+        with suppress(InvalidAddress, RecipientRefused):
+            accounts[network, wallet] = _payable_account(chain, chain.parse_address(wallet))
+    ours = known_as_ours(set(accounts.values()))
+    return {key for key in wallets if key not in accounts or accounts[key] in ours}
 
 
 def refusal_of(chain: Chain, address: str) -> str | None:

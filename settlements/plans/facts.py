@@ -12,7 +12,6 @@ from typing import Any, cast
 from django.conf import settings
 from django.db.models import CharField, Count, Exists, F, OuterRef, PositiveSmallIntegerField, Q, QuerySet, Sum, Value
 
-from config import ids
 from config.fields import UnitsField
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
@@ -20,18 +19,19 @@ from merchants.models import Merchant, MerchantSettings
 from merchants.services import fee_bps_of
 from merchants.wallets import WalletRules
 from payments.chains import registry
-from payments.chains.errors import InvalidAddress
-from payments.chains.recipients import account_of
 from payments.deposits.models import RefusedWallet
-from payments.merchant_wallets.routing import Routing, routing_of
+from payments.merchant_wallets.models import MerchantWallet
+from payments.merchant_wallets.routing import routing_of
+from payments.merchant_wallets.states import WalletStatus
 from payments.models import BalanceChange
+from payments.rates.quoting import cross_quotes
 from payments.states import BalanceChangeKind
-from payments.suspense.recipient_checks import known_as_ours, refusal_of_account
+from payments.suspense.recipient_checks import unpayable
 from payments.treasury.losses.models import MissingCoins, MissingStatus
 from settlements.models import FeeRemainder, Settlement
-from settlements.plans.fee_history import PAID, REVERSED, charged_before
+from settlements.plans.fee_history import PAID, REVERSED, with_charged
 from settlements.plans.planning import CarriedOver, CarryReason, Plan, Pot, SettlementFacts, Terms, WalletKey
-from settlements.plans.pricing import debt_prices, known_prices, rate_moment
+from settlements.plans.pricing import rate_moment
 from settlements.plans.schedule import Period
 from settlements.plans.statements import REFUNDED
 from settlements.states import BLOCKING, RateMoment, SettlementStatus
@@ -66,20 +66,27 @@ class Preview:
 
 
 def facts_of(
-    merchant: Merchant, chosen: MerchantSettings, *, until: datetime, now: datetime, closed: Collection[str] = ()
+    merchant: Merchant, chosen: MerchantSettings, *, before: uuid.UUID, now: datetime, closed: Collection[str] = ()
 ) -> SettlementFacts:
-    """The facts until `until`; money on `closed` networks is left alone. Sends no query to a network."""
+    """The facts of a run of what has keys `before` this one; money on `closed` networks is left alone.
+
+    What speaks against a wallet is read after the money, so that money which came back brings the reason along. Sends
+    no query to a network.
+    """
     environment, currency = chosen.environment, chosen.settlement_currency
+    unsettled_pots = unsettled(merchant.pk, environment, before=before)
+    found = _rows_of(merchant.pk, environment, currency, {pot.wallet for pot in unsettled_pots})
+    charged_pots = with_charged(unsettled_pots, merchant.pk, environment, before=before)
     routing = routing_of(merchant.pk, environment)
-    pots = [_routed(pot, routing) for pot in unsettled(merchant.pk, environment, until=until)]
+    pots = [replace(pot, paid_to=routing.destination_of(pot.network, pot.wallet)) for pot in charged_pots]
     wallets = {pot.wallet_key for pot in pots}
-    found = _rows_of(merchant.pk, environment, currency, wallets)
-    in_use = set(registry.networks(environment)) - set(closed)
-    payable = {key for key in wallets if key.network in in_use}
-    coins = {pot.coin for pot in pots}
+    unproven = {key for key in wallets if routing.lacks_proof(*key)}
+    lost = {key for key in wallets if routing.is_lost(*key)}
+    in_use = {key.network for key in wallets}.intersection(registry.networks(environment)) - set(closed)
+    chains = {network: registry.chain(environment, network) for network in in_use}
+    rules = WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at)
     debts = {(network, coin): int(owed) for network, _wallet, coin, _digits, owed in found["owed"]}
-    prices = known_prices(coins, currency, environment=environment)
-    prices_of_debts = debt_prices(coins, debts, environment=environment)
+    currencies = {currency, *(coin for _, coin in debts)}
     return SettlementFacts(
         pots=pots,
         terms=Terms(
@@ -88,34 +95,23 @@ def facts_of(
             agrees_rates=rate_moment() == RateMoment.WHEN_MADE,
             fee_remainders={(network, coin): int(left) for network, _, coin, _, left in found["remainder"]},
             minimum=chosen.settlement_minimum,
-            wallets=WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at),
         ),
-        now=now,
-        decimals={key.network: registry.decimals(environment, key.network, currency) for key in payable},
-        prices=prices,
+        decimals={network: registry.decimals(environment, network, currency) for network in in_use},
+        invalid=unpayable({key for key in wallets if key.network in in_use}, chains),
+        not_allowed={key for key in wallets if not rules.allows(key.wallet)},
+        cooling_off={key for key in wallets if rules.is_cooling_off(key.wallet, now)},
         blocked={WalletKey(*row[:2]) for row in found["blocked"]},
-        invalid=_invalid(environment, payable),
         waiting={WalletKey(*row[:2]) for row in found["waiting"]},
-        unproven={key for key in wallets if routing.lacks_proof(*key)},
-        lost={key for key in wallets if routing.is_lost(*key)},
+        unproven=unproven,
+        lost=lost,
         held=tuple(
             CarriedOver(network, wallet, coin, digits, int(held), CarryReason.COINS_MISSING)
             for network, wallet, coin, digits, held in sorted(found["held"])
         ),
         debts=debts,
-        debt_prices=prices_of_debts,
-        refusals={
-            (network, wallet): problem
-            for network, wallet, problem, _, _ in found["refused"]
-            if WalletKey(network, wallet) in wallets
-        },
+        prices=cross_quotes({pot.coin for pot in pots}, currencies, environment=environment),
+        refusals={(network, wallet): problem for network, wallet, problem, _, _ in found["refused"]},
     )
-
-
-def _routed(pot: Pot, routing: Routing) -> Pot:
-    """The pot with the wallet that has replaced its own, if one has."""
-    destination = routing.destination_of(pot.network, pot.wallet)
-    return pot if destination == pot.wallet else replace(pot, paid_to=destination)
 
 
 _Row = tuple[str, str, str, int, int]
@@ -123,13 +119,13 @@ _Row = tuple[str, str, str, int, int]
 
 
 def _rows_of(
-    merchant_id: uuid.UUID, environment: str, currency: str, wallets: Collection[WalletKey]
+    merchant_id: uuid.UUID, environment: str, currency: str, wallets: Collection[str]
 ) -> Mapping[str, Sequence[_Row]]:
-    """Facts about a merchant beside its unsettled money, by kind, in one query; refusals of these wallets alone.
+    """Facts about a merchant beside its unsettled money, by kind, in one query.
 
     `blocked`: wallets that could not be paid. `waiting`: those for which a settlement in the currency waits until they
     hold it. `held`: of its balance, while coins are missing. `remainder`: what rounding has left of its fees. `owed`:
-    its debts.
+    its debts. `refused`: of these wallets, and those in use, what the network would not pay.
     """
     own = {"merchant": merchant_id, "environment": environment}
     same_wallet = Settlement.objects.filter(
@@ -146,8 +142,9 @@ def _rows_of(
     missing = MissingCoins.objects.filter(
         payment__merchant=merchant_id, environment=environment, status=MissingStatus.OPEN, held__gt=0
     )
+    in_use = MerchantWallet.objects.filter(**own, status=WalletStatus.IN_USE).values("address")
     refused = RefusedWallet.objects.filter(
-        environment=environment, asset=currency, wallet__in={key.wallet for key in wallets}
+        Q(wallet__in=wallets) | Q(wallet__in=in_use), environment=environment, asset=currency
     )
     owed = _debts_to_repay(merchant_id, environment)
     wallet = ("network", "destination")
@@ -193,26 +190,20 @@ def _marked(kind: str, rows: QuerySet[Any], *columns: Any) -> QuerySet[Any, Any]
     return rows.order_by().values_list(Value(kind, output_field=CharField()), *columns)
 
 
-def unsettled_changes(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> QuerySet[BalanceChange]:
-    """Changes that no settlement has. Negative ones count at once, or more could be paid out than there is."""
-    return BalanceChange.objects.filter(
-        Q(id__lt=ids.first_uuid_at(until)) | Q(amount__lt=0) | Q(kind__in=AT_ONCE),
-        merchant_id=merchant_id,
-        environment=environment,
-        settlement__isnull=True,
-    )
+def unsettled(merchant_id: uuid.UUID, environment: str, *, before: uuid.UUID) -> list[Pot]:
+    """The pots, summed by the database, so that a million payments take no more memory than ten.
 
-
-def unsettled(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> list[Pot]:
-    """The pots, summed by the database, so that a million payments take no more memory than ten."""
-
+    Negative changes count at once, or more could be paid out than there is.
+    """
     own = {"merchant": merchant_id, "environment": environment}
 
     def total(kinds: Iterable[str]) -> Sum:
         return Sum("amount", filter=Q(kind__in=kinds), default=0)
 
     rows = (
-        unsettled_changes(merchant_id, environment, until=until)
+        BalanceChange.objects.filter(
+            Q(id__lt=before) | Q(amount__lt=0) | Q(kind__in=AT_ONCE), **own, settlement__isnull=True
+        )
         .values("network", "wallet", "decimals", coin=F("asset"))
         .annotate(
             paid=total(PAID),
@@ -226,32 +217,4 @@ def unsettled(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> l
         )
         .order_by()
     )
-    pots, had_returned = [], False
-    for row in cast("Iterable[dict[str, Any]]", rows):
-        had_returned |= row.pop("had_returned")
-        pots.append(Pot(**row))
-    if not had_returned and not any(pot.reversed for pot in pots):
-        return pots
-    found = charged_before(merchant_id, environment, until=until)
-    by_pot = [(pot, *found.get((pot.network, pot.wallet, pot.coin), (0, 0))) for pot in pots]
-    return [replace(pot, charged=charged, charged_fee=fee) for pot, charged, fee in by_pot]
-
-
-def _invalid(environment: str, wallets: Iterable[WalletKey]) -> set[WalletKey]:
-    """Wallets that cannot be paid. Money that arrived on another network than its payment's may be for a wallet
-    that does not exist there; and older payments may name one of ours, or a token."""
-    accounts: dict[WalletKey, str] = {}
-    invalid = set()
-    for key in wallets:
-        chain = registry.chain(environment, key.network)
-        try:
-            address = chain.parse_address(key.wallet)
-        except InvalidAddress:
-            invalid.add(key)
-            continue
-        if refusal_of_account(chain, address):
-            invalid.add(key)
-        else:
-            accounts[key], _ = account_of(chain.profile, address)
-    ours = known_as_ours(set(accounts.values()))
-    return invalid | {key for key, account in accounts.items() if account in ours}
+    return [Pot(**row) for row in cast("Iterable[dict[str, Any]]", rows)]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db import connection
 
-from config import ids
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from settlements.models import Settlement
+from settlements.plans.planning import Pot
 from settlements.plans.statements import REFUNDED
 
 PAID = (BalanceChangeKind.PAYMENT, BalanceChangeKind.ACCEPTED)
@@ -181,13 +180,13 @@ def charged_of(changes: Iterable[PaidOrUndone]) -> dict[PotKey, tuple[int, int]]
 
 _DUE = """
     merchant_id = %(merchant)s AND environment = %(environment)s AND settlement IS NULL
-        AND (id < %(until)s OR amount < 0)
+        AND (id < %(before)s OR amount < 0)
 """
 
 _CHANGES = f"""
     SELECT change.payment_id, change.network, change.asset, change.wallet, change.kind, change.posting_kind,
         change.amount, settled.fee_bps,
-        change.settlement IS NULL AND (change.id < %(until)s OR change.amount < 0) AS is_due
+        change.settlement IS NULL AND (change.id < %(before)s OR change.amount < 0) AS is_due
     FROM {BalanceChange._meta.db_table} AS change
     LEFT JOIN {Settlement._meta.db_table} AS settled ON settled.id = change.settlement
     WHERE (change.kind = ANY(%(kinds)s) OR change.returns_fee) AND change.payment_id IN (
@@ -202,16 +201,20 @@ _CHANGES = f"""
 """  # noqa: S608 - the names of our own tables
 
 
-def charged_before(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> dict[PotKey, tuple[int, int]]:
-    """As `charged_of`, for what a run until then settles of a merchant's."""
+def with_charged(pots: Sequence[Pot], merchant_id: uuid.UUID, environment: str, *, before: uuid.UUID) -> list[Pot]:
+    """The pots of a merchant's next run with what `charged_of` finds; `before` ends the run's period."""
+    if not any(pot.reversed or pot.had_returned for pot in pots):
+        return list(pots)
     values: dict[str, Any] = {
         "merchant": merchant_id,
         "environment": environment,
-        "until": ids.first_uuid_at(until),
+        "before": before,
         "kinds": [str(kind) for kind in (*PAID, *REVERSED)],
         "undone": [str(kind) for kind in REVERSED],
     }
     with connection.cursor() as cursor:
         cursor.execute(_CHANGES, values)
         rows = (PaidOrUndone(*row) for row in cursor.fetchall())
-        return charged_of(row._replace(amount=int(row.amount)) for row in rows)
+        found = charged_of(row._replace(amount=int(row.amount)) for row in rows)
+    by_pot = [(pot, *found.get((pot.network, pot.wallet, pot.coin), (0, 0))) for pot in pots]
+    return [replace(pot, charged=charged, charged_fee=fee) for pot, charged, fee in by_pot]

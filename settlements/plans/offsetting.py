@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Final
 
 from config.money import converted, units_worth, whole_millionths
-from settlements.plans.conversion import Price
+from payments.rates.quoting import Quote
 
 PAR: Final = Decimal(1)
 """A coin is worth as much on one network as on another."""
@@ -36,7 +36,7 @@ class PlannedOffset:
     repaid: Share
     rounding: int = 0
     """Worth of the coin taken beyond the debt it repays, in base units of the coin that was owed."""
-    price: Price | None = None
+    price: Quote | None = None
     """Worth of one of the coin taken in the coin that was owed; None for the same coin, at par."""
 
     @property
@@ -53,7 +53,7 @@ class OffsetPlan:
     """Networks and coins in which debts are left: until they are repaid, nothing is paid in any other."""
 
 
-def plan_offsets(money: Sequence[Share], debts: Sequence[Share], prices: Mapping[tuple[str, str], Price]) -> OffsetPlan:
+def plan_offsets(money: Sequence[Share], debts: Sequence[Share], prices: Mapping[tuple[str, str], Quote]) -> OffsetPlan:
     """Match `money` to `debts`: in the same coin first, else on the same network first.
 
     `prices` are by the coin taken and the coin owed. A pair of coins without one is left alone, never guessed.
@@ -71,8 +71,9 @@ def plan_offsets(money: Sequence[Share], debts: Sequence[Share], prices: Mapping
         if offset is None:
             continue
         offsets.append(offset)
-        left_of_money[source] = _less(left_of_money[source], offset.taken)
-        left_of_debts[debt] = _less(left_of_debts[debt], offset.repaid)
+        of_money, of_debt = left_of_money[source], left_of_debts[debt]
+        left_of_money[source] = replace(of_money, amount=of_money.amount - offset.taken.amount)
+        left_of_debts[debt] = replace(of_debt, amount=of_debt.amount - offset.repaid.amount)
     unpriced = {
         (source.network, source.coin)
         for source in left_of_money
@@ -83,7 +84,7 @@ def plan_offsets(money: Sequence[Share], debts: Sequence[Share], prices: Mapping
     return OffsetPlan(tuple(offsets), frozenset(unpriced), frozenset(unpaid))
 
 
-def _offset(source: Share, debt: Share, prices: Mapping[tuple[str, str], Price]) -> PlannedOffset | None:
+def _offset(source: Share, debt: Share, prices: Mapping[tuple[str, str], Quote]) -> PlannedOffset | None:
     """The offset of this source against this debt; None when it repays nothing, or there is no price."""
     price = None if source.coin == debt.coin else prices.get((source.coin, debt.coin))
     if price is None and source.coin != debt.coin:
@@ -99,7 +100,3 @@ def _offset(source: Share, debt: Share, prices: Mapping[tuple[str, str], Price])
     taken = min(source.amount, -whole_millionths(-fewest, source.decimals))
     rounding = converted(taken, rate, source.decimals, debt.decimals) - repaid
     return PlannedOffset(replace(source, amount=taken), replace(debt, amount=repaid), rounding, price)
-
-
-def _less(share: Share, part: Share) -> Share:
-    return replace(share, amount=share.amount - part.amount)

@@ -6,7 +6,7 @@ shown as coming is what will be run, and what is due has no run yet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
@@ -28,7 +28,8 @@ def due_period(chosen: MerchantSettings, last_end: datetime | None, now: datetim
     found = _ending_after(last_end, chosen, ended_periods(chosen, now))
     if found:
         runs = _runs(chosen).filter(period_key__in=[period.key for period in found])
-        found = _without(runs.values_list("period_key", flat=True), found)
+        known = set(runs.values_list("period_key", flat=True))
+        found = [period for period in found if period.key not in known]
     return found[-1] if found else None
 
 
@@ -41,7 +42,8 @@ def coming_periods(chosen: MerchantSettings, now: datetime, count: int) -> list[
         newest = Q(pk__in=_runs(chosen).order_by("-id").values("pk")[:1])
         runs = _runs(chosen).filter(newest | Q(period_key__in=[period.key for period in more])).order_by("-id")
         known = dict(runs.values_list("period_key", "period_end"))
-        found += _without(known, _ending_after(next(iter(known.values()), None), chosen, more))
+        ending_after = _ending_after(next(iter(known.values()), None), chosen, more)
+        found += [period for period in ending_after if period.key not in known]
     return found[:count]
 
 
@@ -53,11 +55,6 @@ def last_end_of(chosen: MerchantSettings) -> datetime | None:
 def _ending_after(last_end: datetime | None, chosen: MerchantSettings, periods: Iterable[Period]) -> list[Period]:
     """Periods that end after the last run, or after the merchant was created."""
     return [period for period in periods if period.ends_at > (last_end or chosen.merchant.created_at)]
-
-
-def _without(run_keys: Collection[str], periods: Iterable[Period]) -> list[Period]:
-    """Periods whose date, week or month has no run."""
-    return [period for period in periods if period.key not in run_keys]
 
 
 def _runs(chosen: MerchantSettings) -> QuerySet[SettlementRun]:

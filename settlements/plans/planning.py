@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from config.api.renderers import format_instant
 from config.money import converted, from_units, whole_millionths
-from merchants.wallets import WalletRules
-from settlements.plans.conversion import Price
+from payments.rates.quoting import Quote
 from settlements.plans.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
 
 BASIS_POINTS: Final = 10_000
@@ -78,6 +76,8 @@ class Pot:
     offset: int = 0
     """Repaid of a debt from other coins or networks; below zero: taken to repay one there."""
     payment_count: int = 0
+    had_returned: bool = False
+    """True if refunds of the merchant have ever given fees back."""
     paid_to: str = ""
 
     @property
@@ -97,7 +97,6 @@ class Terms:
     currency: str
     fee_bps: int = 0
     minimum: Decimal = Decimal(0)
-    wallets: WalletRules = field(default_factory=WalletRules)
     fee_remainders: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Rounding remainder of earlier fees, by network and coin, in ten-thousandths of a base unit."""
     agrees_rates: bool = False
@@ -134,9 +133,9 @@ class CoinPart:
     """By how much this part changes what rounding leaves of fees, in ten-thousandths of a base unit."""
     offset: int = 0
     """The part of `refund` that repaid debts in other coins or on other networks."""
-    price: Price | None = None
+    price: Quote | None = None
     """None for the settlement currency itself, and for an estimate made while there was no rate: at par."""
-    market: Price | None = None
+    market: Quote | None = None
     """Market price at conversion, if another price was agreed."""
 
     @property
@@ -185,7 +184,7 @@ class CoinPart:
         }
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any], *, price: Price | None, market: Price | None = None) -> CoinPart:
+    def of_record(cls, record: Mapping[str, Any], *, price: Quote | None, market: Quote | None = None) -> CoinPart:
         """The stored part, at another price."""
         gross, fee, refund, offset = (int(record.get(name, 0)) for name in ("gross", "fee", "refund", "offset"))
         return cls(
@@ -241,14 +240,17 @@ class SettlementFacts:
 
     pots: Sequence[Pot]
     terms: Terms
-    now: datetime
     decimals: Mapping[str, int]
     """Of the settlement currency, by network; of the networks that are in use."""
-    prices: Mapping[str, Price]
-    """By coin, in the settlement currency. A coin without one is estimated at par."""
+    prices: Mapping[tuple[str, str], Quote]
+    """By coin, in the settlement currency and in each coin owed. A coin without one is estimated at par."""
+    not_allowed: Collection[WalletKey] = ()
+    """Wallets that the merchant's allow list does not have."""
+    cooling_off: Collection[WalletKey] = ()
+    """Wallets that have been on the allow list, or without it, for too short a time."""
     blocked: Collection[WalletKey] = ()
     """Wallets that could not be paid the last time, until the merchant decides."""
-    invalid: Collection[WalletKey] = ()
+    invalid: Collection[tuple[str, str]] = ()
     """Wallets that are no address of their network, or not a merchant's."""
     waiting: Collection[WalletKey] = ()
     """Wallets that a settlement waits for already, because they do not hold the settlement currency."""
@@ -260,10 +262,9 @@ class SettlementFacts:
     """The part of the merchant's balance that is held while its coins are missing on the network."""
     debts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """The merchant's debts by network and coin, if they are to be repaid from other coins and networks."""
-    debt_prices: Mapping[tuple[str, str], Price] = field(default_factory=dict)
-    """By the coin taken and the coin owed."""
     refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By network and wallet, the reason the settlement currency could not be paid at the network's last reply."""
+    """By network and wallet, the reason the settlement currency could not be paid at the network's last reply; for
+    pages, no plan depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,21 +281,22 @@ def plan(facts: SettlementFacts) -> Plan:
     reasons = {key: reason for key in {pot.wallet_key for pot in pots} if (reason := _why_not(key, facts))}
     offsetting = OffsetPlan()
     if facts.debts:
-        payable = _payable(pots, terms, reasons, facts.debts)
-        offsetting = plan_offsets(payable, _owed(pots, facts.debts), facts.debt_prices)
+        payable, owed = _payable(pots, terms, reasons, facts.debts), _owed(pots, facts.debts)
+        offsetting = plan_offsets(payable, owed, facts.prices)
         pots = _with_offsets(pots, offsetting.offsets)
     parts: defaultdict[WalletKey, list[CoinPart]] = defaultdict(list)
-    carried: list[CarriedOver] = []
+    waiting: list[tuple[Pot, CarryReason]] = []
     for pool in _pools(pots):
         waits = _why_debts_go_first((pool[0].network, pool[0].coin), offsetting)
         remainder = terms.fee_remainders.get((pool[0].network, pool[0].coin), 0)
         for group in _groups(pool, reasons):
             key = group[0].wallet_key
-            part = _part(group, terms, facts.prices, remainder=0 if key in reasons else remainder)
+            price = facts.prices.get((group[0].coin, terms.currency))
+            part = _part(group, terms, price, remainder=0 if key in reasons else remainder)
             if key not in reasons:
                 remainder = 0  # the first wallet that can be paid takes all of it
             if reason := reasons.get(key) or _why_not_yet(part, terms, decimals[key.network]) or waits:
-                carried += [_carried(pot, reasons.get(pot.wallet_key, reason)) for pot in group]
+                waiting += [(pot, reason) for pot in group]
             else:
                 parts[key].append(part)
 
@@ -307,9 +309,12 @@ def plan(facts: SettlementFacts) -> Plan:
             continue
         for part in coins:
             left = [known[key.network, wallet, part.coin] for wallet in part.wallets]
-            carried += [_carried(pot, reasons.get(pot.wallet_key, CarryReason.BELOW_MINIMUM)) for pot in left]
-    carried = [left for left in carried if left.amount]
-    carried.sort(key=lambda left: (left.network, left.wallet, left.coin))
+            waiting += [(pot, CarryReason.BELOW_MINIMUM) for pot in left]
+    carried = [
+        CarriedOver(pot.network, pot.wallet, pot.coin, pot.decimals, pot.total, reasons.get(pot.wallet_key, reason))
+        for pot, reason in sorted(waiting, key=lambda left: (left[0].network, left[0].wallet, left[0].coin))
+        if pot.total
+    ]
     return Plan(tuple(settlements), (*carried, *facts.held), offsetting.offsets)
 
 
@@ -329,13 +334,12 @@ def total_of(parts: Iterable[CoinPart], decimals: int) -> Totals:
 
 def _why_not(key: WalletKey, facts: SettlementFacts) -> CarryReason | None:
     """The reason this wallet is not paid now, whatever it would receive."""
-    rules = facts.terms.wallets
     found = {
         CarryReason.WALLET_LOST: key in facts.lost,
         CarryReason.NETWORK_UNAVAILABLE: key.network not in facts.decimals,
         CarryReason.WALLET_INVALID: key in facts.invalid,
-        CarryReason.WALLET_NOT_ALLOWED: not rules.allows(key.wallet),
-        CarryReason.WALLET_COOLING_OFF: rules.is_cooling_off(key.wallet, facts.now),
+        CarryReason.WALLET_NOT_ALLOWED: key in facts.not_allowed,
+        CarryReason.WALLET_COOLING_OFF: key in facts.cooling_off,
         CarryReason.WALLET_NOT_PROVEN: key in facts.unproven,
         CarryReason.WALLET_BLOCKED: key in facts.blocked,
         CarryReason.NO_TRUSTLINE: key in facts.waiting,
@@ -405,7 +409,7 @@ def _sum(pots: Iterable[Pot]) -> int:
     return sum(pot.total for pot in pots)
 
 
-def _part(group: Sequence[Pot], terms: Terms, prices: Mapping[str, Price], *, remainder: int) -> CoinPart:
+def _part(group: Sequence[Pot], terms: Terms, price: Quote | None, *, remainder: int) -> CoinPart:
     """One coin of a settlement. What a reorganisation undid comes off what was gained; refunds are those made.
 
     What repaid debts elsewhere comes off with the refunds. If more was undone than gained, the difference counts as a
@@ -428,7 +432,7 @@ def _part(group: Sequence[Pot], terms: Terms, prices: Mapping[str, Price], *, re
         payment_count=sum(pot.payment_count for pot in group),
         fee_remainder=due - fee * BASIS_POINTS,
         offset=max(0, -offset),
-        price=None if coin == terms.currency else prices.get(coin),
+        price=price,
     )
 
 
@@ -455,7 +459,7 @@ def _payable(
         for group in _groups(pool, reasons):
             if group[0].wallet_key in reasons:
                 continue
-            left, remainder = _part(group, terms, {}, remainder=remainder).net, 0
+            left, remainder = _part(group, terms, None, remainder=remainder).net, 0
             for pot in group:
                 if (amount := min(pot.total, left)) > 0:
                     left -= amount
@@ -490,7 +494,3 @@ def _with_offsets(pots: Iterable[Pot], offsets: Iterable[PlannedOffset]) -> list
 
 def _share(pot: Pot, amount: int) -> Share:
     return Share(pot.network, pot.wallet, pot.coin, pot.decimals, amount)
-
-
-def _carried(pot: Pot, reason: CarryReason) -> CarriedOver:
-    return CarriedOver(pot.network, pot.wallet, pot.coin, pot.decimals, pot.total, reason)

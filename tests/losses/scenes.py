@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from config import ids
 from merchants.ledger.invariants import Finding, Scope, registered
 from merchants.models import User
 from payments import tasks
@@ -79,7 +80,7 @@ def person(name: str) -> User:
 
 def settleable(payment: Payment) -> int:
     """What the merchant of a payment may have settled, in base units."""
-    return sum(pot.total for pot in unsettled(payment.merchant_id, SANDBOX, until=timezone.now()))
+    return sum(pot.total for pot in unsettled(payment.merchant_id, SANDBOX, before=ids.first_uuid_at(timezone.now())))
 
 
 def sweep() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from settlements.plans.conversion import Price
+from payments.rates.quoting import Quote
 from settlements.plans.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
 from settlements.plans.planning import CarryReason, Plan, Pot, SettlementFacts, Terms, plan
 from tests.networks import ETHEREUM, POLYGON, STELLAR
@@ -24,9 +24,9 @@ WORTH = {"USDC": Decimal("0.9997"), "USDT": Decimal("1.0004"), "DAI": Decimal("0
 """In dollars."""
 
 
-def price(coin: str, owed: str) -> Price:
+def price(coin: str, owed: str) -> Quote:
     rate = (WORTH[coin] / WORTH[owed]).quantize(Decimal("1e-12"), rounding=ROUND_FLOOR)
-    return Price(rate, "a table", NOW)
+    return Quote(rate, "a table", NOW)
 
 
 PRICES = {(coin, owed): price(coin, owed) for coin in WORTH for owed in WORTH if coin != owed}
@@ -143,11 +143,9 @@ def pot(coin: str = "USDC", network: str = ETHEREUM, *, wallet: str = WALLET, **
 
 def planned(*pots: Pot, owed: dict[tuple[str, str], int], fee_bps: int = 0, **facts: Any) -> Plan:
     known: dict[str, Any] = {
-        "now": NOW,
         "decimals": {ETHEREUM: 6, POLYGON: 6, STELLAR: 7},
-        "prices": {coin: PRICES[coin, "USDC"] for coin in ("USDT", "DAI")},
+        "prices": PRICES,
         "debts": owed,
-        "debt_prices": PRICES,
     }
     return plan(SettlementFacts(list(pots), Terms("USDC", fee_bps=fee_bps), **{**known, **facts}))
 
@@ -189,7 +187,7 @@ def test_the_fee_is_not_taken_for_a_debt_and_not_charged_on_what_repays_one() ->
 
 
 def test_a_coin_without_a_rate_is_carried_over_while_anything_is_owed() -> None:
-    found = planned(pot(refunded=-500), pot("DAI", paid=400), pot("USDT", paid=100), owed=OWED, debt_prices={})
+    found = planned(pot(refunded=-500), pot("DAI", paid=400), pot("USDT", paid=100), owed=OWED, prices={})
     assert (found.settlements, found.offsets) == ((), ())
     assert {(left.coin, left.reason) for left in found.carried_over} == {
         ("DAI", CarryReason.RATE_UNAVAILABLE),

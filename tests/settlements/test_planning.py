@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from config.money import converted, format_crypto, whole_millionths
 from merchants.wallets import WalletRules, instants_after, wallet_key
-from settlements.plans.conversion import Price
+from payments.rates.quoting import Quote
 from settlements.plans.planning import (
     CarriedOver,
     CarryReason,
@@ -33,8 +34,8 @@ ONE, OTHER, THIRD = "0xOne", "0xOther", "0xThird"
 UNIT = 10**6
 TERMS = Terms("USDC")
 PRICES = {
-    "DAI": Price(Decimal("0.999"), "a table", NOW),
-    "USDT": Price(Decimal("1.001"), "a table", NOW),
+    "DAI": Quote(Decimal("0.999"), "a table", NOW),
+    "USDT": Quote(Decimal("1.001"), "a table", NOW),
 }
 
 
@@ -44,9 +45,19 @@ def pot(wallet: str = ONE, coin: str = "USDC", *, network: str = ETHEREUM, paid_
     return Pot(network, wallet, coin, decimals, paid_to=paid_to, **facts)
 
 
-def planned(*pots: Pot, terms: Terms = TERMS, **facts: Any) -> Plan:
-    known: dict[str, Any] = {"now": NOW, "decimals": {ETHEREUM: 6, STELLAR: 7}, "prices": PRICES}
+def planned(*pots: Pot, terms: Terms = TERMS, prices: Mapping[str, Quote] = PRICES, **facts: Any) -> Plan:
+    of_pairs = {(coin, terms.currency): price for coin, price in prices.items() if coin != terms.currency}
+    known: dict[str, Any] = {"decimals": {ETHEREUM: 6, STELLAR: 7}, "prices": of_pairs}
     return plan(SettlementFacts(list(pots), terms, **{**known, **facts}))
+
+
+def by_rules(rules: WalletRules, *pots: Pot) -> Plan:
+    wallets = {pot.wallet_key for pot in pots}
+    return planned(
+        *pots,
+        not_allowed={key for key in wallets if not rules.allows(key.wallet)},
+        cooling_off={key for key in wallets if rules.is_cooling_off(key.wallet, NOW)},
+    )
 
 
 def left(plan: Plan) -> list[tuple[str, str, int, str]]:
@@ -88,7 +99,7 @@ def test_what_was_undone_gives_back_its_fee_at_the_rate_that_was_taken() -> None
 
 def test_a_fee_that_is_given_back_is_converted_as_it_would_have_been_taken() -> None:
     facts = replace(pot(coin="USDT", returned=100, reversed=-100), charged=-100 * UNIT, charged_fee=-12_345_670_000)
-    odd = {"USDT": Price(Decimal("0.987654321"), "a table", NOW)}
+    odd = {"USDT": Quote(Decimal("0.987654321"), "a table", NOW)}
     [settlement] = planned(facts, prices=odd).settlements
     assert settlement.totals == Totals(0, -1_219_325, 0, 1_219_325)
 
@@ -106,7 +117,7 @@ def test_over_any_history_the_fee_is_the_rate_times_what_was_kept(
         terms = replace(TERMS, fee_bps=bps, fee_remainders={(ETHEREUM, "DAI"): remainder})
         undone = min(undone, kept + paid)
         pot = Pot(ETHEREUM, ONE, "DAI", decimals, paid=paid, reversed=-undone, returned=undone + returned + 10**9)
-        prices = {"DAI": Price(Decimal(10) ** 18, "a table", NOW)}  # so that nothing is too little to convert
+        prices = {"DAI": Quote(Decimal(10) ** 18, "a table", NOW)}  # so that nothing is too little to convert
         [part] = planned(pot, terms=terms, prices=prices).settlements[0].parts
         kept, fees, remainder = kept + paid - undone, fees + part.fee, remainder + part.fee_remainder
         assert fees == whole_millionths(kept * bps // 10_000, decimals)
@@ -228,17 +239,14 @@ def test_another_network_or_coin_makes_up_for_nothing() -> None:
 
 
 def test_wallets_off_the_allow_list_or_new_on_it_are_not_paid() -> None:
-    terms = replace(
-        TERMS,
-        wallets=WalletRules(
-            frozenset({wallet_key(ONE), wallet_key(OTHER)}),
-            {
-                wallet_key(ONE): NOW - timedelta(hours=24),
-                wallet_key(OTHER): NOW - timedelta(hours=24) + timedelta(seconds=1),
-            },
-        ),
+    rules = WalletRules(
+        frozenset({wallet_key(ONE), wallet_key(OTHER)}),
+        {
+            wallet_key(ONE): NOW - timedelta(hours=24),
+            wallet_key(OTHER): NOW - timedelta(hours=24) + timedelta(seconds=1),
+        },
     )
-    found = planned(pot(ONE, paid=1), pot(OTHER, paid=2), pot(THIRD, paid=3), terms=terms)
+    found = by_rules(rules, pot(ONE, paid=1), pot(OTHER, paid=2), pot(THIRD, paid=3))
     assert [each.wallet for each in found.settlements] == [ONE]
     assert left(found) == [
         (OTHER, "USDC", 2 * UNIT, CarryReason.WALLET_COOLING_OFF),
@@ -247,13 +255,13 @@ def test_wallets_off_the_allow_list_or_new_on_it_are_not_paid() -> None:
 
 
 def test_without_an_allow_list_any_wallet_is_paid() -> None:
-    assert planned(pot(paid=1), terms=replace(TERMS, wallets=WalletRules())).carried_over == ()
+    assert by_rules(WalletRules(), pot(paid=1)).carried_over == ()
 
 
 def test_after_the_list_was_given_up_wallets_that_were_not_on_it_cool_off() -> None:
     given_up = instants_after([], before=[ONE], instants={}, now=NOW)
     rules = WalletRules.of([], given_up)
-    found = planned(pot(ONE, paid=1), pot(OTHER, paid=2), terms=replace(TERMS, wallets=rules))
+    found = by_rules(rules, pot(ONE, paid=1), pot(OTHER, paid=2))
     assert [each.wallet for each in found.settlements] == [ONE]
     assert left(found) == [(OTHER, "USDC", 2 * UNIT, CarryReason.WALLET_COOLING_OFF)]
     assert not rules.is_cooling_off(OTHER, NOW + timedelta(hours=24))
@@ -367,7 +375,7 @@ def with_every_digit(pot: Pot) -> Pot:
 def test_what_is_shown_of_a_settlement_adds_up_and_what_is_computed_has_six_digits(
     pots: list[Pot], fee_bps: int, currency: str
 ) -> None:
-    terms, rate = Terms(currency, fee_bps), Price(Decimal("0.998765432109"), "a table", NOW)
+    terms, rate = Terms(currency, fee_bps), Quote(Decimal("0.998765432109"), "a table", NOW)
     scales = {ETHEREUM: 18 if currency == "DAI" else 6, STELLAR: 7}
     found = planned(*pots, terms=terms, prices={"USDC": rate, "USDT": rate, "DAI": rate}, decimals=scales)
     for settlement in found.settlements:
