@@ -233,6 +233,7 @@ MIDDLEWARE = [
     "merchants.access.log_in.sessions.SessionLimitsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "merchants.access.log_in.viewing.ViewingMiddleware",
     "merchants.access.log_in.operator_proof.OperatorProofMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -159,6 +159,7 @@ page_routes = [
     path("login", merchant_pages.show_log_in, name="login"),
     path("logout", merchant_pages.leave, name="logout"),
     path("dashboard", home_page.home, name="dashboard"),
+    path("dashboard/stop-looking", merchant_pages.stop_viewing, name="stop_viewing"),
     path("dashboard/", RedirectView.as_view(pattern_name="dashboard")),
     path("dashboard/environment", merchant_pages.switch_environment, name="switch_environment"),
     path("dashboard/merchant", members.switch_merchant, name="switch_merchant"),

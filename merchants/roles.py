@@ -84,6 +84,7 @@ class Action(TextChoices):
     ADDED_BY_OPERATORS = "person.added_by_operators", _P.SEE, _("The operator of this service added a member")
     SUSPENDED = "merchant.suspend", _P.SEE, _("The operator of this service suspended the business")
     GOES_ON = "merchant.go_on", _P.SEE, _("The operator of this service ended the suspension")
+    LOOKED_AT = "merchant.view_as", _P.SEE, _("An operator of the service looked at the dashboard")
     FACTORS_REMOVED = "person.factors_removed", _P.SEE, _("An operator of the service removed second factors")
     CHANGE_PASSWORD = "person.change_password", _P.SEE, _("Changed their password")
     RESET_PASSWORD = "person.reset_password", _P.SEE, _("Set a new password with an e-mailed link")

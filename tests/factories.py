@@ -13,7 +13,7 @@ from django.test import Client
 from config.environments import Environment
 from merchants.members import add_member
 from merchants.models import Member, Merchant, Plan, User
-from merchants.people.suspension import suspend_merchant
+from merchants.people.oversight import suspend_merchant
 from merchants.roles import Role
 from merchants.services import IssuedKey, issue_api_key, open_merchant
 

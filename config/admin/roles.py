@@ -83,7 +83,7 @@ RIGHTS: dict[str, Rights] = {
     # Stands for releasing from review what a list names.
     "screening.ListedAddress": Rights(view=MONEY, change=(SECURITY,)),
     # Merchants
-    "merchants.Merchant": Rights(view=EVERYBODY, change=MONEY),
+    "merchants.Merchant": Rights(view=EVERYBODY, change=MONEY, more={"view_as_merchant": (SUPPORT, SECURITY)}),
     "merchants.MerchantSettings": Rights(view=EVERYBODY),
     "merchants.Member": Rights(view=EVERYBODY, add=(SECURITY,), delete=(SECURITY,)),
     "people.SignUp": Rights(view=(SUPPORT, SECURITY), change=(SECURITY,)),

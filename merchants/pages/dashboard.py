@@ -31,6 +31,8 @@ from merchants.access.log_in.sessions import (
     log_out,
     member_required,
 )
+from merchants.access.log_in.viewing import end as end_viewing
+from merchants.access.log_in.viewing import viewing_of
 from merchants.audit.recording import fields_of
 from merchants.models import MerchantSettings
 from merchants.pages.forms import LogInForm, PolicyForm, SettingsForm
@@ -68,6 +70,16 @@ def show_log_in(request: HttpRequest) -> HttpResponse:
 def leave(request: HttpRequest) -> HttpResponse:
     log_out(request)
     return redirect("login")
+
+
+@require_POST
+def stop_viewing(request: HttpRequest) -> HttpResponse:
+    """An operator who looked at a merchant's dashboard is done with it."""
+    viewing = viewing_of(request)
+    end_viewing(request)
+    if viewing is None:
+        return redirect("dashboard")
+    return redirect("admin:merchants_merchant_change", viewing.merchant.pk)
 
 
 @require_POST

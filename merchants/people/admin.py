@@ -12,11 +12,14 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
-from config.admin.base import ReadOnly, confirms
+from config.admin.base import ReadOnly, confirmation_page, confirms
 from config.admin.columns import RecordPage, Table
+from config.environments import Environment
 from config.errors import DomainError
+from merchants.access.log_in import viewing
 from merchants.admin import MerchantAdmin, UserAdmin
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.people import note_reset
@@ -26,8 +29,8 @@ from merchants.people import operator_rights
 from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
 from merchants.people.operator_rights import Terms, propose_member, propose_removal, set_terms
+from merchants.people.oversight import begin_viewing, suspend_merchant, suspension_of
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
-from merchants.people.suspension import suspend_merchant, suspension_of
 from merchants.roles import Role
 
 # allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
@@ -56,7 +59,7 @@ _STATE = {True: "active", False: "suspended"}
 class MerchantOfPeopleAdmin(MerchantAdmin):
     """Merchants with their members: whom an operator adds, another must agree to."""
 
-    actions = ("suspend", "resume")
+    actions = ("suspend", "resume", "look", "look_in_sandbox")
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
@@ -100,8 +103,44 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
     def has_resume_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ledger.change_stop")
 
+    def has_look_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(viewing.PERMISSION)
+
     def allows(self, action: str, row: Merchant) -> bool:
-        return row.is_active == (action == "suspend") if action in self.actions else True
+        return row.is_active == (action == "suspend") if action in ("suspend", "resume") else True
+
+    @admin.action(description="Look at its dashboard: production", permissions=["look"])
+    def look(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> HttpResponse | None:
+        return self._look(request, chosen, Environment.PRODUCTION)
+
+    @admin.action(description="Look at its dashboard: sandbox", permissions=["look"])
+    def look_in_sandbox(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> HttpResponse | None:
+        return self._look(request, chosen, Environment.SANDBOX)
+
+    def _look(self, request: HttpRequest, chosen: QuerySet[Merchant], environment: Environment) -> HttpResponse | None:
+        if chosen.count() != 1:
+            self.message_user(request, "Choose one merchant at a time.", messages.ERROR)
+            return None
+        question = confirmation_page(
+            self,
+            request,
+            chosen,
+            action="look" if environment == Environment.PRODUCTION else "look_in_sandbox",
+            title="Look at this merchant's dashboard?",
+            consequence="For an hour at most you see it as one of its viewers does: no secrets, and nothing can be "
+            "changed, here in the admin neither, until you stop. Its owners get a mail, and its audit log a row, with "
+            "your name and your reason.",
+            note_label="Why? The merchant reads it.",
+            describe=lambda merchant: f"{merchant}, {environment.label}; {_told(merchant)}",
+        )
+        if question is not None:
+            return question
+        if (proof := viewing.ask_for_second_factor(request)) is not None:
+            return proof
+        merchant, reason = chosen.get(), request.POST["note"].strip()
+        self.log_change(request, merchant, f"Looks at the dashboard ({environment.label}): {reason}")
+        begin_viewing(request, merchant=merchant, environment=environment, reason=reason)
+        return HttpResponseRedirect(reverse("dashboard"))
 
     @admin.action(description="Suspend: keys, links and changes are refused", permissions=["change"])
     @confirms(

@@ -9,4 +9,4 @@ class PeopleConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from merchants.people import suspension  # noqa: F401 - it registers how a suspension is lifted
+        from merchants.people import oversight  # noqa: F401 - it registers how a suspension is lifted

@@ -34,7 +34,7 @@ from tests.worlds import populated_once
 pytestmark = pytest.mark.django_db
 
 ACTS: dict[str, str] = {
-    "Support": "Delivery:redeliver",
+    "Support": "Delivery:redeliver Merchant:look,look_in_sandbox",
     "Finance": (
         "Alarm:acknowledge AllowedAddress:address,allow,environment,label,memo,memo_type,network,remove "
         "BillingDetails:treatment ColdWallet:address,environment,network "
@@ -47,7 +47,8 @@ ACTS: dict[str, str] = {
     ),
     "Security": (
         "Alarm:acknowledge ApiKey:revoke Deposit:release Invitation:delete,email "
-        "Merchant:fee,name,plan,requests_per_minute,resume,suspend Merchant/Member:delete,role,user "
+        "Merchant:fee,look,look_in_sandbox,name,plan,requests_per_minute,resume,suspend "
+        "Merchant/Member:delete,role,user "
         "Payout:release PayoutPolicy:approval_above,daily_limit,merchant_daily_limit,transfer_limit "
         "ReadingRequest:environment,last_height,network,read_again RoleChange:know SignUp:let_in,turn_away "
         "Stop:address,asset,environment,is_halt,lift,merchant,network,reason "

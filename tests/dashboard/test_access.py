@@ -27,6 +27,7 @@ PUBLIC = {
     "login",
     "logout",
     "dashboard/",
+    "dashboard/stop-looking",
     "brand/<str:version>/logo.png",
     "brand/<str:version>/style.css",
     "docs/api",

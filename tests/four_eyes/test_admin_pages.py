@@ -61,7 +61,7 @@ ONE: dict[str, str] = {
     "Funding": "cancel",
     "Invitation": "delete email",
     "Invoice": "invoice_page",
-    "Merchant": "email name requests_per_minute suspend",
+    "Merchant": "email look look_in_sandbox name requests_per_minute suspend",
     "NativeCoin": "bring_in note",
     "NetworkSnapshot": "let_back sweep_now",
     "PayerReturn": "call_back",

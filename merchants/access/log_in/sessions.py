@@ -29,6 +29,7 @@ from merchants.access.errors import TooManyRequests
 from merchants.access.log_in.devices import device_of
 from merchants.access.log_in.own_actions import log_own_action, origin_of
 from merchants.access.log_in.step_up import LOGGED_IN_AT, hours_of_waiting, require_recent_confirmation, waits
+from merchants.access.log_in.viewing import viewing_of
 from merchants.audit.recording import OngoingAction
 from merchants.models import Member, Merchant, User
 from merchants.preferences import as_chosen
@@ -247,6 +248,8 @@ def member_required(
             member = _member_of(known, is_change=is_change)
             if member is None or not member.may[to_change if is_change else to_see]:
                 raise PermissionDenied
+            if viewing_of(request) and (is_change or (action and permission is None)):
+                raise PermissionDenied  # a page that is there only to do something; the POST is refused before
             if action in SENSITIVE and (is_change or permission is None):
                 require_recent_confirmation(request)
             known.member, known.merchant = member, member.merchant
@@ -275,6 +278,7 @@ def member_required(
                     known.heard = before_transaction(known, *args, **kwargs)
                 return known.action.perform(lambda: inner(known, *args, **kwargs))
 
+        wrapper.is_for_members = True  # type: ignore[attr-defined]  # read by ViewingMiddleware
         return wrapper
 
     return decorate if view is None else decorate(view)
@@ -282,6 +286,8 @@ def member_required(
 
 def environment_of(request: HttpRequest) -> Environment:
     """The environment in view; the sandbox until the person chooses."""
+    if viewing := viewing_of(request):
+        return viewing.environment
     return Environment(request.session.get(_ENVIRONMENT, Environment.SANDBOX))
 
 
@@ -306,8 +312,11 @@ def _member_of(request: MemberRequest, *, is_change: bool) -> Member | None:
     """The membership in use: of the chosen merchant, else of the first one joined.
 
     None when there is none, or when a form comes from somebody who is no member of the chosen merchant any more: it
-    was opened there, and must not change another one.
+    was opened there, and must not change another one. An operator who looks at a dashboard is a viewer of it alone.
     """
+    if viewing := viewing_of(request):
+        request.memberships = [viewing.member(request.user)]
+        return request.memberships[0]
     request.memberships = list(
         Member.objects.filter(user=request.user).select_related("merchant", "user").order_by("id")
     )

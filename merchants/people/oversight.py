@@ -1,15 +1,20 @@
-"""Suspends a merchant, and lets it go on: its flag, a stop with the reason, its audit log and a mail to its owners."""
+"""What operators do with a merchant as a whole: suspend it, let it go on, look at its dashboard. Owners are told."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from django.db import transaction
+from django.http import HttpRequest
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from config.environments import Environment
+from merchants.access.log_in import viewing
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import NotPermitted
 from merchants.ledger.models import Stop, StopKind
 from merchants.ledger.stops import lift_stop, register_way
 from merchants.models import Member, Merchant, User
@@ -58,7 +63,19 @@ register_way(
 )
 
 
-def note_by_operator(action: Action, *, merchant: Merchant, by: User, people: str) -> None:
+def begin_viewing(request: HttpRequest, *, merchant: Merchant, environment: Environment, reason: str) -> None:
+    """Let the operator of this request look at the dashboard, for an hour at most. The merchant reads the reason in its
+    audit log, and its owners in a mail."""
+    by = cast("User", request.user)
+    if not by.has_perm(viewing.PERMISSION):
+        raise NotPermitted
+    with transaction.atomic():
+        note_by_operator(Action.LOOKED_AT, merchant=merchant, by=by, people=by.email, reason=reason)
+        mail_owners(merchant, lambda merchant: _looked_at(merchant, by=by, reason=reason))
+    viewing.begin(request, merchant, environment)
+
+
+def note_by_operator(action: Action, *, merchant: Merchant, by: User, people: str, **more: str) -> None:
     """Add a row to the merchant's audit log about what operators did with the merchant as a whole."""
     LoggedAction.objects.create(
         merchant=merchant,
@@ -67,7 +84,7 @@ def note_by_operator(action: Action, *, merchant: Merchant, by: User, people: st
         email=by.email,
         role="operator",
         record=merchant.public_id,
-        after={"operators": people},
+        after={"operators": people, **more},
     )
 
 
@@ -88,6 +105,19 @@ def _suspended(merchant: Merchant) -> tuple[str, str]:
             "and settlements that were made before are paid. If you do not know why, ask the operator."
         )
         % {"merchant": merchant.name},
+    )
+
+
+def _looked_at(merchant: Merchant, *, by: User, reason: str) -> tuple[str, str]:
+    words = {"merchant": merchant.name, "operator": by.email, "reason": reason}
+    return (
+        _("An operator looks at the dashboard of %(merchant)s") % words,
+        _(
+            "%(operator)s, an operator of this service, looks at the dashboard of %(merchant)s, for an hour at most, "
+            "and can change nothing. The reason: %(reason)s\n\nIf you do not know why, ask the operator of this "
+            "service."
+        )
+        % words,
     )
 
 
