@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import orjson
 from django.db.models import Func, TextField
 
 from config import ids
-from config.api.renderers import format_instant
+from config.api.renderers import format_any_instant, format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from config.pages import qr
 from payments.chains import registry
@@ -21,6 +19,7 @@ from payments.chains.protocol.addresses import DepositAddress
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment, page_url
 from payments.states import DepositStatus, PaymentStatus
+from webhooks.events.recording import build_event
 from webhooks.models import Event
 
 
@@ -102,12 +101,6 @@ def amount_due(payment: Payment | ShownPayment, deposits: Iterable[Deposit]) -> 
     return max(0, int(payment.due) - max(seen, int(payment.received)))
 
 
-@lru_cache(maxsize=256)
-def drawn(text: str) -> bytes:
-    """As render_png, cached: the page of a payment that waits for the rest polls every few seconds."""
-    return qr.render_png(text)
-
-
 def payment_link_and_code(payment: Payment | ShownPayment, missing: int) -> tuple[str, bytes]:
     """The link and the PNG of the code for `missing` base units; the first ones once nothing is missing, and where the
     network or the coin is not in use any more."""
@@ -118,7 +111,7 @@ def payment_link_and_code(payment: Payment | ShownPayment, missing: int) -> tupl
             chain = registry.chain(environment, network)
             to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
             uri = chain.payment_uri(to=to, asset=asset, amount=missing)
-            return uri, drawn(chain.qr_text(to=to, payment_uri=uri))
+            return uri, qr.drawn(chain.qr_text(to=to, payment_uri=uri))
     return payment.payment_uri, bytes(payment.qr_png)
 
 
@@ -140,34 +133,39 @@ def payment_record(
     deposits that still wait for confirmations.
     """
     deposits = sorted(deposits, key=lambda deposit: deposit.id)
-    public_id, due = ids.PAYMENT.encode(payment.id), amount_due(payment, deposits)
+    due, confirmations = amount_due(payment, deposits), confirmations_of(payment, deposits, heads or {})
     uri, png = payment_link_and_code(payment, due)
+    public_id, created_at = ids.PAYMENT.encode(payment.id), ids.created_at_of(payment.id)
+
+    def shown(units: int) -> str:
+        return format_crypto(units, payment.decimals)
+
     return {
         "id": public_id,
         "object": "payment",
         "status": payment.status,
         "amount": from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency]),
         "currency": payment.currency,
-        "cryptoAmount": format_crypto(payment.due, payment.decimals),
+        "cryptoAmount": shown(payment.due),
         "cryptocurrency": payment.cryptocurrency,
         "network": payment.network,
         "url": page_url(public_id),
         "qrCode": qr.data_uri(png),
-        "expiresAt": _instant(payment.expires_at),
-        "createdAt": format_instant(ids.created_at_of(payment.id)),
-        "amountDue": format_crypto(due, payment.decimals),
-        "amountReceived": format_crypto(payment.received, payment.decimals),
-        "amountRefunded": format_crypto(payment.refunded, payment.decimals),
+        "expiresAt": format_any_instant(payment.expires_at),
+        "createdAt": format_instant(created_at),
+        "amountDue": shown(due),
+        "amountReceived": shown(payment.received),
+        "amountRefunded": shown(payment.refunded),
         "exchangeRate": {
             "rate": f"{payment.rate.normalize():f}",
             "source": payment.rate_source,
-            "quotedAt": _instant(payment.rate_quoted_at),
+            "quotedAt": format_any_instant(payment.rate_quoted_at),
         },
         "depositAddress": payment.deposit_address,
         "memo": payment.memo or None,
         "muxedAddress": payment.muxed_address or None,
         "paymentUri": uri,
-        "confirmations": confirmations_of(payment, deposits, heads or {}),
+        "confirmations": confirmations,
         "requiredConfirmations": payment.required_confirmations,
         "statusReasons": payment.status_reasons,
         "transfers": [transfer_record(deposit) for deposit in deposits[:TRANSFERS_SHOWN]],
@@ -179,10 +177,10 @@ def payment_record(
         "metadata": _json(payment.metadata),
         "paymentLink": ids.PAYMENT_LINK.encode(payment.payment_link_id) if payment.payment_link_id else None,
         "choices": _json(payment.choices),
-        "chosenAt": _instant(payment.chosen_at),
+        "chosenAt": format_any_instant(payment.chosen_at),
         "environment": payment.environment,
-        "completedAt": _instant(payment.completed_at),
-        "cancelledAt": _instant(payment.cancelled_at),
+        "completedAt": format_any_instant(payment.completed_at),
+        "cancelledAt": format_any_instant(payment.cancelled_at),
         "version": payment.version,
     }
 
@@ -240,6 +238,32 @@ class Records:
         return self.of(payment)
 
 
+def payment_events(
+    payment: Payment,
+    types: Iterable[str],
+    *,
+    deposits: Iterable[Deposit] | None = None,
+    heads: Mapping[str, int] | None = None,
+) -> list[Event]:
+    """Events, not yet stored, that carry the payment as it is now. `deposits` and `heads` are read where left out."""
+    if deposits is None:
+        record = Records().of_payment(payment)
+    else:
+        record = payment_record(payment, deposits=deposits, heads=heads)
+    return [
+        build_event(
+            merchant_id=payment.merchant_id,
+            environment=payment.environment,
+            type=type,
+            object_id=payment.id,
+            version=payment.version,
+            payload=record,
+            direct_url=payment.webhook_url,
+        )
+        for type in types
+    ]
+
+
 def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit], heads: Mapping[str, int]) -> int:
     """Confirmations of the deposit that still needs most, at most what is required; 0 before anything is seen."""
     counts = [
@@ -257,10 +281,6 @@ def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit
 def _json(value: Any) -> Any:
     """Text written by the database, put into the reply as it is."""
     return orjson.Fragment(value) if isinstance(value, str) else value
-
-
-def _instant(value: datetime | str | None) -> str | None:
-    return format_instant(value) if isinstance(value, datetime) else value
 
 
 def transfer_record(deposit: Deposit) -> dict[str, Any]:
@@ -293,7 +313,7 @@ def discrepancy_record(discrepancy: Discrepancy) -> dict[str, Any]:
         "network": discrepancy.network,
         "note": discrepancy.note or None,
         "createdAt": format_instant(discrepancy.created_at),
-        "resolvedAt": _instant(discrepancy.resolved_at),
+        "resolvedAt": format_any_instant(discrepancy.resolved_at),
     }
 
 

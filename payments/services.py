@@ -274,7 +274,7 @@ def cancel_payment(payment: Payment) -> Payment:
                 f"This payment is {payment.status} and cannot be cancelled." if not seen else None
             )
         payment.cancelled_at = timezone.now()
-        save_payment(payment, PaymentStatus.CANCELLED, fields=["cancelled_at"])
+        save_payment(payment, PaymentStatus.CANCELLED, fields=["cancelled_at"], counted=share_of(payment))
         record_payment_events(payment, [catalogue.PAYMENT_CANCELLED])
         return payment
 

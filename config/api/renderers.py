@@ -24,6 +24,11 @@ def format_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def format_any_instant(instant: datetime | str | None) -> str | None:
+    """As `format_instant`; None, and what the database has formatted already, stay as they are."""
+    return format_instant(instant) if isinstance(instant, datetime) else instant
+
+
 def render_json(value: Any, *, indented: bool = False) -> bytes:
     """JSON bytes of plain values, Decimal and datetime. Floats are written too, but money never is one."""
     option = orjson.OPT_PASSTHROUGH_DATETIME | (orjson.OPT_INDENT_2 if indented else 0)

@@ -12,7 +12,7 @@ import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, zip_longest
 from operator import itemgetter
 
@@ -59,6 +59,12 @@ def render_png(text: str) -> bytes:
     if version == len(_CAPACITY):
         raise TextNotEncodable(f"{len(content)} characters do not fit into a QR code")
     return _one_bit_png(_modules(_codewords(content, version), version), side=17 + 4 * version)
+
+
+@lru_cache(maxsize=256)
+def drawn(text: str) -> bytes:
+    """As render_png, cached: the page of a payment that waits for the rest polls every few seconds."""
+    return render_png(text)
 
 
 def data_uri(png: bytes) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from config.pages import wording
-from config.pages.qr import data_uri
+from config.pages.qr import data_uri, drawn
 from payments.chains import registry
 from payments.chains.profiles import Family, NetworkProfile
 from payments.models import Payment
-from payments.records import drawn, payment_link_and_code
+from payments.records import payment_link_and_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from merchants.ledger.chart import AccountKind
+from payments.models import Deposit
 from payments.states import PaymentStatus, StatusReason
 
 BASIS_POINTS = 10_000
@@ -33,6 +35,18 @@ class DepositFact:
     held: bool = False
     token_fee: int = 0
     """The part of the sent coins that the token kept, beside the amount."""
+
+    @classmethod
+    def of(cls, deposit: Deposit, *, is_confirmed: bool) -> DepositFact:
+        return cls(
+            id=deposit.id,
+            amount=deposit.amount,
+            sent_at=deposit.first_block_time,
+            confirmed=is_confirmed,
+            counted=is_confirmed and deposit.booked_to == AccountKind.PAYMENT,
+            held=is_confirmed and deposit.booked_to not in ("", AccountKind.PAYMENT),
+            token_fee=deposit.token_fee,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class AssessmentEffects(DepositEffects):
     to its clearing account first. `released`, `surplus` and `short` leave it then.
     """
 
+    evidence: Evidence
     assessment: Assessment
     is_reopened: bool
     taken_back: int
@@ -104,7 +105,7 @@ def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> 
     mismatches = map(StatusReason, evidence.mismatched.values())
     reasons = sorted({*assessment.reasons, *reversed_now, *kept, *mismatches})
     is_changed = payment.received != assessment.received or payment.status_reasons != reasons
-    is_changed = is_changed or bool(booked) or evidence.is_rule_raised
+    is_changed = is_changed or bool(booked) or evidence.rule.confirmations > payment.required_confirmations
     return AssessmentEffects(
         booked=booked,
         lost=[
@@ -118,6 +119,7 @@ def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> 
         ],
         opened=opened,
         voided=[*own, *of_lost.values()],
+        evidence=evidence,
         assessment=assessment,
         is_reopened=is_reopened,
         taken_back=taken_back,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from zlib import crc32
 
 import structlog
@@ -20,29 +22,46 @@ from payments.states import DepositStatus
 logger = structlog.get_logger(__name__)
 
 
-def raise_rule(payment: Payment, deposits: Sequence[Deposit], cursor: ScanCursor | None) -> bool:
-    """Make the rule of a locked payment as strict as what is at stake demands; it never becomes less strict.
+def confirm(
+    payment: Payment, deposits: Iterable[Deposit], cursors: Mapping[str, ScanCursor]
+) -> tuple[CreditRule, frozenset[uuid.UUID]]:
+    """The rule of a locked payment, and the deposits that are confirmed by it. What was credited stays so.
 
-    `deposits` are all of the payment's, `cursor` has how far its network is read. What was credited stays so. Returns
-    whether it requires more confirmations, which the payment's record shows.
+    `deposits` are all of the payment's, `cursors` say how far each network has been read, but for halted ones.
     """
-    before = payment.required_confirmations
-    if cursor is not None and not payment.require_finalized:
-        _raise(payment, deposits, cursor)
-    return payment.required_confirmations > before
+    rule = _rule_at_stake(payment, deposits, cursors.get(payment.network))
+    confirmed = set()
+    for each in deposits:
+        cursor = cursors.get(each.network)
+        if each.status != DepositStatus.SEEN or cursor is None:
+            is_confirmed = each.status == DepositStatus.CREDITED
+        else:
+            is_here = each.network == payment.network  # elsewhere are other blocks, and other ways to lose them
+            own = rule if is_here else registry.known_profile(each.environment, each.network).strictest_rule
+            is_confirmed = own.satisfied(
+                height=each.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
+            )
+        if is_confirmed:
+            confirmed.add(each.id)
+    return rule, frozenset(confirmed)
 
 
-def _raise(payment: Payment, deposits: Sequence[Deposit], cursor: ScanCursor) -> None:
+def _rule_at_stake(payment: Payment, deposits: Iterable[Deposit], cursor: ScanCursor | None) -> CreditRule:
+    """The payment's rule, as strict as what is at stake demands; it never becomes less strict."""
+    rule = CreditRule(payment.required_confirmations, payment.require_finalized)
     here = [each for each in deposits if each.network == payment.network and each.status != DepositStatus.ORPHANED]
-    waiting = [each for each in here if each.status == DepositStatus.SEEN and each.height > cursor.finalized_height]
+    if cursor is None or rule.require_finalized:
+        return rule
+    seen = [each for each in here if each.status == DepositStatus.SEEN]
+    waiting = [each for each in seen if each.height > cursor.finalized_height]
     if not waiting:
-        return
+        return rule
+    at_stake = max(usd_worth(payment.cryptocurrency, int(payment.due), payment.decimals), _worth(here))
     profile = registry.known_profile(payment.environment, payment.network)
-    due = usd_worth(payment.cryptocurrency, int(payment.due), payment.decimals)
-    stricter = profile.credit_rule(max(due, _worth(here)) // 10**USD_SCALE)
-    payment.required_confirmations = max(payment.required_confirmations, stricter.confirmations)
-    rule = CreditRule(payment.required_confirmations)
-    creditable = [each for each in waiting if _is_met(rule, each, cursor)]
+    stricter = profile.credit_rule(at_stake // 10**USD_SCALE)
+    rule = CreditRule(max(rule.confirmations, stricter.confirmations))
+    heights = {"head_height": cursor.head_height, "finalized_height": cursor.finalized_height}
+    creditable = [each for each in waiting if rule.satisfied(height=each.height, **heights)]
     if stricter.require_finalized:
         reason = "so much has arrived"
     elif cursor.finality_standstill.total_seconds() >= profile.finality_stall_seconds:
@@ -50,15 +69,9 @@ def _raise(payment: Payment, deposits: Sequence[Deposit], cursor: ScanCursor) ->
     elif creditable and _is_above_cap(cursor, _worth(creditable)):
         reason = "as much as may be is credited below finality"
     else:
-        return
-    payment.require_finalized = True
+        return rule
     logger.info("payment waits for a final block", payment=payment.public_id, reason=reason)
-
-
-def _is_met(rule: CreditRule, deposit: Deposit, cursor: ScanCursor) -> bool:
-    return rule.satisfied(
-        height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
-    )
+    return replace(rule, require_finalized=True)
 
 
 def _is_above_cap(cursor: ScanCursor, more: int) -> bool:

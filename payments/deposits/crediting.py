@@ -15,11 +15,11 @@ from config.periodic.containment import contained
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft, lock_accounts
 from payments.deposits.assessment import assess
-from payments.deposits.assessment_effects import AssessmentEffects, effects_of
+from payments.deposits.assessment_effects import effects_of
 from payments.deposits.facts import gather
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import Balances, accounts_touched, assessment_postings
-from payments.deposits.recording import record_assessment, record_halted
+from payments.deposits.recording import record_assessment
 from payments.models import Payment
 
 
@@ -80,19 +80,13 @@ def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = (), *, end
     On a halted network nothing is assessed: the payment stays due until a person has looked.
     """
     evidence = gather(payment)
-    if evidence is None:
-        record_halted(payment, decided)
-        return payment
-    assessment = assess(replace(evidence.facts, ends_now=ends_now))
-    effects = effects_of(payment, evidence, assessment)
-    balances = lock_balances(payment, effects)
-    drafts = assessment_postings(payment, effects, balances)
-    record_assessment(payment, evidence, effects, [*decided, *drafts])
+    effects, drafts = None, decided
+    if evidence is not None:
+        effects = effects_of(payment, evidence, assess(replace(evidence.facts, ends_now=ends_now)))
+        balances: Balances = {}
+        if effects.lost:
+            touched = accounts_touched(payment, effects)
+            balances = lock_accounts(touched, environment=payment.environment)
+        drafts = [*decided, *assessment_postings(payment, effects, balances)]
+    record_assessment(payment, effects, drafts)
     return payment
-
-
-def lock_balances(payment: Payment, effects: AssessmentEffects) -> Balances:
-    """The balances that decide who gives the money of these effects; empty, with no lock, when nothing is lost."""
-    if not effects.lost:
-        return {}
-    return lock_accounts(accounts_touched(payment, effects), environment=payment.environment)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Stop
 from payments.chains.profiles import CreditRule
-from payments.chains.registry import known_profile
 from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_limit
-from payments.deposits.confirmation_policy import raise_rule
+from payments.deposits.confirmation_policy import confirm
 from payments.deposits.models import ScanCursor
+from payments.deposits.turnover.counting import Share, share_of
 from payments.models import Deposit, Discrepancy, Payment
 from payments.screening.matching import note_evidence, released, with_lists
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
@@ -37,14 +37,16 @@ class Evidence:
     facts: AssessmentFacts
     is_reopened: bool
     """Money that counted for the payment is lost: what was released, closed and accepted is assessed anew."""
-    is_rule_raised: bool
-    """The payment requires more confirmations than before."""
+    rule: CreditRule
+    """What the payment requires now."""
+    counted: Share
+    """What the payment counts as until then."""
 
 
 def gather(payment: Payment) -> Evidence | None:
     """Lock what belongs to a locked payment and return what decides about it; None when its network is halted.
 
-    Where more is at stake than was due, the payment's own rule becomes stricter first; recording writes it.
+    Where more is at stake than was due, the rule is stricter than the payment's own; recording writes it.
     """
     halted = set(Stop.objects.halting().filter(environment=payment.environment).values_list("network", flat=True))
     if payment.network in halted:
@@ -53,12 +55,12 @@ def gather(payment: Payment) -> Evidence | None:
     cursor = cursors.get(payment.network)
     deposits = list(with_lists(payment.deposits.select_for_update()).order_by("first_block_time", "id"))
     reviewed = _note_review(deposits)
-    is_rule_raised = raise_rule(payment, deposits, cursor)
     existing = payment.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).order_by("id")
     there = [deposit for deposit in deposits if deposit.status != DepositStatus.ORPHANED]
     mismatched = {deposit.id: kind for deposit in there if (kind := _mismatch(deposit, payment, reviewed))}
+    counted = share_of(payment)
     read = {network: each for network, each in cursors.items() if network not in halted}
-    confirmed = frozenset(each.id for each in deposits if _is_confirmed(each, payment, read.get(each.network)))
+    rule, confirmed = confirm(payment, deposits, read)
     lost = [deposit for deposit in deposits if deposit.booked_to and deposit.id not in confirmed]
     is_reopened = any(deposit.booked_to == AccountKind.PAYMENT for deposit in lost)
     facts = AssessmentFacts(
@@ -71,7 +73,9 @@ def gather(payment: Payment) -> Evidence | None:
         accepted=payment.accepted and not is_reopened,
         returned=payment.returned,
         read_until=cursor.read_until if cursor else None,
-        deposits=tuple(_fact(each, is_confirmed=each.id in confirmed) for each in there if each.id not in mismatched),
+        deposits=tuple(
+            DepositFact.of(each, is_confirmed=each.id in confirmed) for each in there if each.id not in mismatched
+        ),
         crumb=crumb_limit(payment.decimals),
         released=0 if is_reopened else payment.released,
         surplus=0 if is_reopened else payment.surplus,
@@ -86,36 +90,14 @@ def gather(payment: Payment) -> Evidence | None:
         heads={each.network: each.head_height for each in cursors.values()},
         facts=facts,
         is_reopened=is_reopened,
-        is_rule_raised=is_rule_raised,
+        rule=rule,
+        counted=counted,
     )
 
 
 def cursors_of(environment: str) -> dict[str, ScanCursor]:
     """Scan cursors of the networks of an environment, by network."""
     return {cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment)}
-
-
-def _fact(deposit: Deposit, *, is_confirmed: bool) -> DepositFact:
-    return DepositFact(
-        id=deposit.id,
-        amount=deposit.amount,
-        sent_at=deposit.first_block_time,
-        confirmed=is_confirmed,
-        counted=is_confirmed and deposit.booked_to == AccountKind.PAYMENT,
-        held=is_confirmed and deposit.booked_to not in ("", AccountKind.PAYMENT),
-        token_fee=deposit.token_fee,
-    )
-
-
-def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None) -> bool:
-    if deposit.status != DepositStatus.SEEN or cursor is None:
-        return deposit.status == DepositStatus.CREDITED
-    rule = CreditRule(payment.required_confirmations, payment.require_finalized)
-    if deposit.network != payment.network:  # other blocks, and other ways to lose them
-        rule = known_profile(deposit.environment, deposit.network).strictest_rule
-    return rule.satisfied(
-        height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
-    )
 
 
 def _note_review(deposits: Sequence[Deposit]) -> frozenset[uuid.UUID]:

@@ -77,16 +77,14 @@ def accounts_touched(payment: Payment, effects: AssessmentEffects) -> set[Accoun
     accounts.update(deposit_account(deposit, payment, kind) for deposit, kind in deposits)
     coins = {(deposit.network, deposit.asset) for deposit, _ in deposits} | {(payment.network, payment.cryptocurrency)}
     for network, asset in coins:
-        accounts.add(chain_account(network, asset))
-        accounts.add(hot_account(network, asset))
-        accounts.add(cold_account(network, asset))
-        accounts.add(available_account(payment, network, asset))
-        accounts.add(receivable_account(payment, network, asset))
+        accounts |= {available_account(payment, network, asset), receivable_account(payment, network, asset)}
+        accounts |= {chain_account(network, asset), hot_account(network, asset), cold_account(network, asset)}
     return accounts
 
 
 def assessment_postings(payment: Payment, effects: AssessmentEffects, balances: Balances) -> list[PostingDraft]:
-    """The postings that an assessment leads to, in their order. `balances` are those that `lock_balances` returns.
+    """The postings that an assessment leads to, in their order. `balances` are those of `accounts_touched`, locked;
+    empty when nothing is lost.
 
     InsufficientFunds when the coins of a lost deposit are nowhere.
     """

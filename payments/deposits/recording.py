@@ -6,7 +6,6 @@ Every function is part of the caller's database transaction, which holds the pay
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import structlog
 from django.db.models import F
@@ -16,10 +15,9 @@ from merchants import counting
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.deposits.assessment_effects import AssessmentEffects, DepositEffects
 from payments.deposits.balance_changes import record_balance_changes
-from payments.deposits.facts import Evidence
-from payments.deposits.turnover.counting import Share, share_changed, share_of
+from payments.deposits.turnover.counting import Share, share_changed
 from payments.models import PAYMENTS, PUT_OFF_MAX, Deposit, Discrepancy, PayerContact, Payment
-from payments.records import Records, payment_record
+from payments.records import payment_events
 from payments.states import (
     DEPOSIT_MOVES,
     DISCREPANCY_MOVES,
@@ -29,7 +27,7 @@ from payments.states import (
     PaymentStatus,
 )
 from webhooks.events import catalogue
-from webhooks.events.recording import build_event, record_events
+from webhooks.events.recording import record_events
 from webhooks.models import Event
 
 logger = structlog.get_logger(__name__)
@@ -56,34 +54,32 @@ DEFERRED_FOR = PUT_OFF_MAX
 long."""
 
 
-def record_assessment(
-    payment: Payment, evidence: Evidence, effects: AssessmentEffects, drafts: Sequence[PostingDraft]
-) -> None:
-    """Write all that an assessment changes, and make its postings."""
+def record_assessment(payment: Payment, effects: AssessmentEffects | None, drafts: Sequence[PostingDraft]) -> None:
+    """Write all that an assessment changes, and make its postings; None: its network is halted, and it stays due."""
+    if effects is None:
+        payment.assess_at = timezone.now()
+        payment.save(update_fields=ASSESSED_FIELDS)
+        post(drafts, payment)
+        return
     record_deposits(effects)
     post(drafts, payment)
-    assessment, counted = effects.assessment, share_of(payment)
+    assessment, evidence = effects.assessment, effects.evidence
     if effects.is_reopened:
         payment.closed_at, payment.short, payment.accepted = None, 0, False
     if effects.short:
         payment.closed_at, payment.short = timezone.now(), effects.short
     payment.received, payment.released, payment.surplus = assessment.received, assessment.released, assessment.surplus
     payment.booking_count += effects.booking_count
+    payment.required_confirmations = evidence.rule.confirmations
+    payment.require_finalized = evidence.rule.require_finalized
     payment.status_reasons = effects.reasons
     payment.assess_at = None
     types = _events_due(payment, effects)
-    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, has_events=bool(types), counted=counted)
+    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, has_events=bool(types), counted=evidence.counted)
     if types:
-        record = payment_record(payment, deposits=evidence.deposits, heads=evidence.heads)
-        record_payment_events(payment, types, record=record)
+        events = payment_events(payment, types, deposits=evidence.deposits, heads=evidence.heads)
+        record_events(events)
         logger.info("payment assessed", payment=payment.public_id, status=payment.status, events=types)
-
-
-def record_halted(payment: Payment, drafts: Sequence[PostingDraft]) -> None:
-    """Leave a payment of a halted network due, with what somebody decided about it."""
-    payment.assess_at = timezone.now()
-    payment.save(update_fields=ASSESSED_FIELDS)
-    post(drafts, payment)
 
 
 def record_deposits(effects: DepositEffects) -> None:
@@ -159,15 +155,15 @@ def save_payment(
     status: PaymentStatus,
     *,
     fields: Iterable[str],
+    counted: Share,
     has_events: bool = True,
-    counted: Share | None = None,
 ) -> None:
     """Give a locked payment a status its table allows, write these fields too, and count it as it is then.
 
-    With `has_events`, events of this change are recorded next: they carry a version of their own. `counted` is what it
-    counted as before, where the caller has changed its amounts.
+    `counted` is what it counted as before the caller changed its amounts. With `has_events`, events of this change are
+    recorded next: they carry a version of their own.
     """
-    previous, counted = payment.status, counted or share_of(payment)
+    previous = payment.status
     if status != previous:
         PAYMENT_MOVES.check(previous, status)
         payment.status = status
@@ -199,19 +195,6 @@ def move_discrepancy(discrepancy: Discrepancy, status: DiscrepancyStatus, *, res
     discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
 
 
-def record_payment_events(payment: Payment, types: Iterable[str], *, record: dict[str, Any] | None = None) -> None:
-    """Record events that carry the payment as it is now, in this order; `record` where it has been made already."""
-    payload = Records().of_payment(payment) if record is None else record
-    recorded = [
-        build_event(
-            merchant_id=payment.merchant_id,
-            environment=payment.environment,
-            type=type,
-            object_id=payment.id,
-            version=payment.version,
-            payload=payload,
-            direct_url=payment.webhook_url,
-        )
-        for type in types
-    ]
-    record_events(recorded)
+def record_payment_events(payment: Payment, types: Iterable[str]) -> None:
+    """Record events that carry the payment as it is now, in this order."""
+    record_events(payment_events(payment, types))

@@ -17,6 +17,7 @@ from payments.chains.protocol.transfers import Identity
 from payments.deposits import postings
 from payments.deposits.assessment import status_after_refunds
 from payments.deposits.recording import move_discrepancy, post, record_payment_events, save_payment
+from payments.deposits.turnover.counting import share_of
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import OWN_KINDS, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.suspense.acceptance import DiscrepancyResolved, UnderReview
@@ -145,13 +146,13 @@ def complete(*, payment: Payment, discrepancy: Discrepancy | None, amount: int, 
     status = status_after_refunds(
         PaymentStatus(payment.status), paid=payment.released + payment.short, returned=payment.returned
     )
-    save_payment(payment, status, fields=["returned"])
+    save_payment(payment, status, fields=["returned"], counted=share_of(payment))
     record_payment_events(payment, [catalogue.PAYMENT_REFUNDED])
 
 
 def _set_refunded(payment: Payment, refunded: int) -> None:
     payment.refunded = refunded
-    save_payment(payment, PaymentStatus(payment.status), fields=["refunded"])
+    save_payment(payment, PaymentStatus(payment.status), fields=["refunded"], counted=share_of(payment))
     record_payment_events(payment, [catalogue.PAYMENT_UPDATED])
 
 

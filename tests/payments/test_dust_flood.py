@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from payments import records
+from config.pages import qr
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.checkout.payer import look_at
@@ -192,8 +192,8 @@ def test_the_code_of_a_part_paid_payment_is_drawn_once_for_all_who_ask() -> None
     payment = make_payment(ETHEREUM)
     pay(payment, "40")
     confirm(payment)
-    records.drawn.cache_clear()
+    qr.drawn.cache_clear()
     pages = [look_at(now(payment), timezone.now()).how_to_pay for _ in range(5)]
     assert len({page.qr for page in pages if page}) == 1
-    assert records.drawn.cache_info().misses == 1
+    assert qr.drawn.cache_info().misses == 1
     assert units(payment, "60") == units(payment, "100") - now(payment).received

@@ -24,6 +24,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting, recording, watching
 from payments.deposits.models import ScanCursor
+from payments.deposits.turnover.counting import Share
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy, Payment
 from payments.services import PaymentNotCancellable, PaymentNotClosable, cancel_payment, close_payment
@@ -105,11 +106,11 @@ CANCELLED_AT_ONCE, PAYMENTS_IN_A_BLOCK = 40, 4
 def hesitant_cancelling(*, seconds: float) -> Iterator[None]:
     """Between looking and writing, cancelling takes so long, unless the payment is completed meanwhile."""
 
-    def hesitate(payment: Payment, status: PaymentStatus, *, fields: list[str]) -> None:
+    def hesitate(payment: Payment, status: PaymentStatus, *, fields: list[str], counted: Share) -> None:
         completed, ends = Payment.objects.filter(pk=payment.pk, status="completed"), time.monotonic() + seconds
         while time.monotonic() < ends and not completed.exists():
             time.sleep(0.005)
-        recording.save_payment(payment, status, fields=fields)
+        recording.save_payment(payment, status, fields=fields, counted=counted)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(services, "save_payment", hesitate)

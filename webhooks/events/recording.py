@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from django.db import connection
 
 from config.celery import wake
-from webhooks.events.rebuilding import to_store
+from webhooks.events.rebuilding import FIELD
 from webhooks.models import Event
 
 WAKE_EVERY_SECONDS = 1.0
@@ -40,9 +41,22 @@ def build_event(
         type=type,
         object_id=object_id,
         version=version,
-        payload=to_store(payload),
+        payload=_to_store(payload),
         direct_url=direct_url,
     )
+
+
+def _to_store(payload: dict[str, Any]) -> dict[str, Any]:
+    """The record as an event stores it: of a payment, without its QR code.
+
+    The code is half of what an event would take up, and the payment keeps it: `rebuilding` puts it back. A code over
+    what is left of the price is not kept by the payment, and neither is the one before its payer chose another coin or
+    network: such events store the code themselves, as older events do.
+    """
+    if payload.get("object") != "payment" or FIELD not in payload:
+        return payload
+    is_over_a_part = 0 < Decimal(payload.get("amountDue", 0)) < Decimal(payload["cryptoAmount"])
+    return payload if is_over_a_part or payload.get("choices") else {**payload, FIELD: None}
 
 
 def record_events(events: Sequence[Event]) -> None:
