@@ -20,7 +20,7 @@ from payments.transfers.models import Wallet
 
 logger = structlog.get_logger(__name__)
 
-LONGEST_SECONDS = 15.0
+LONGEST_SECONDS = 15
 """Once networks have taken so long, no further one is queried: a page waits for it."""
 
 MOST_TRANSFERS = 20
