@@ -54,7 +54,12 @@ class UserEditForm(UserChangeForm[User]):
     class Meta:
         model = User
         fields = ("email", "name", "password", "is_active", *RIGHTS)
-        labels: ClassVar = {"is_staff": "Operator", "is_superuser": ADMIN[0], "groups": "Roles"}
+        labels: ClassVar = {
+            "is_active": "May log in",
+            "is_staff": "Operator",
+            "is_superuser": ADMIN[0],
+            "groups": "Roles",
+        }
         help_texts: ClassVar = {
             "is_staff": "May open the admin. Whoever gets a role becomes one.",
             "is_superuser": f"{ADMIN[1].capitalize()}.",
@@ -80,7 +85,7 @@ class UserAdmin(DjangoUserAdmin[User]):
     add_form = UserCreationForm
     form = UserEditForm
     ordering = ("email",)
-    list_display = ("email", "name", "roles", "is_active", "joined_at", "last_login")
+    list_display = ("email", "name", "roles", "logs_in", "joined_at", "last_login")
     list_filter = ("is_staff", "is_superuser", "groups", "is_active")
     search_fields = ("email", "name")
     fieldsets = (
@@ -110,6 +115,10 @@ class UserAdmin(DjangoUserAdmin[User]):
         if user.is_superuser and user.is_staff:
             return ADMIN[0]
         return ", ".join(each.name.removeprefix(PREFIX) for each in user.groups.all()) or YES_NO[user.is_staff]
+
+    @admin.display(description="May log in", boolean=True, ordering="is_active")
+    def logs_in(self, user: User) -> bool:
+        return user.is_active
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         if obj is not None and obj.is_superuser and not _is_superuser(request):
@@ -173,9 +182,10 @@ class MerchantAdmin(RecordPage[Merchant]):
         "created_at",
         "money",
     )
+    readonly_fields = ("public_id", "is_active", "created_at", "money")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
-        return ("public_id", "is_active", "created_at", "money", *(("email",) if obj else ()))
+        return (*super().get_readonly_fields(request, obj), *(("email",) if obj else ()))
 
     @admin.display(description="Fee")
     def fee(self, merchant: Merchant) -> str:

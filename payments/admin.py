@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
-from config.admin.base import LongList, ReadOnly, confirmation_page, confirms
+from config.admin.base import LongList, ReadOnly, confirmation_page, confirms, unless
 from config.admin.columns import RecordPage, Table
 from config.database.database_time import database_now
 from config.errors import DomainError
@@ -32,6 +32,7 @@ from payments.models import (
     Payment,
 )
 from payments.screening.admin import ReleasesFromReview
+from payments.states import DiscrepancyKind, DiscrepancyStatus, ReturnStatus
 from payments.suspense.acceptance import propose_acceptance, what_accepting_does
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.payer_proofs import is_returnable, return_link
@@ -46,7 +47,7 @@ BOOKED_TO = {"booked_to": {kind.value: kind.label for kind in AccountKind}}
 
 class DepositInline(ReadOnly, ShowsWhoSaidSo, Table[Deposit, Payment]):
     model = Deposit
-    words = BOOKED_TO
+    value_words = BOOKED_TO
     fields = (
         "network",
         "amount",
@@ -123,7 +124,7 @@ class MemoConflictFilter(admin.SimpleListFilter):
 @admin.register(Deposit)
 class DepositAdmin(ReleasesFromReview, ReadOnly, ShowsWhoSaidSo, LongList, RecordPage[Deposit]):
     list_display = ("transaction_hash", "amount", "network", "status", "booked_to", "payment", "seen_at")
-    words = BOOKED_TO
+    value_words = BOOKED_TO
     list_filter = ("environment", "network", "status", "booked_to", MemoConflictFilter)
     search_fields = ("transaction_hash", "inner_hash", "sender", "recipient", "memo", "conflicting_memo")
     exclude = ("said_by",)
@@ -138,6 +139,16 @@ class NamedTransactionInline(ReadOnly, Table[NamedTransaction, Discrepancy]):
     fields = ("payment", "named_by", "named_at")
     readonly_fields = fields
     extra = 0
+
+
+_OPEN = unless(lambda row: row.status == DiscrepancyStatus.OPEN, "it is decided: {}.")
+_NOT_IN_REVIEW = unless(lambda row: row.kind != DiscrepancyKind.REVIEW, "it is in review: release its deposit.")
+_NAMES_NO_PAYMENT = unless(lambda row: row.payment_id is not None, "it is of no payment.")
+_NAMES_PAYMENT = unless(lambda row: row.payment_id is None, "it was sent for a payment.")
+
+
+def _resolved(row: Discrepancy) -> str:
+    return _OPEN(row) or _NOT_IN_REVIEW(row)
 
 
 @admin.register(Discrepancy)
@@ -168,6 +179,10 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Discrepanc
         return describe(discrepancy) if discrepancy.payment_id is None else ""
 
     actions = ("accept", "attribute")
+    refusals: ClassVar = {
+        "accept": lambda row: _resolved(row) or _NAMES_NO_PAYMENT(row),
+        "attribute": lambda row: _resolved(row) or _NAMES_PAYMENT(row),
+    }
 
     @admin.action(description="Attribute: it was sent for a payment", permissions=["accept"])
     def attribute(self, request: HttpRequest, chosen: QuerySet[Discrepancy]) -> TemplateResponse | None:
@@ -223,6 +238,10 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[PayerRetur
     list_filter = ("environment", "status", "network")
     proposal_kinds = (ProposalKind.RETURN,)
     actions = ("give_back", "call_back")
+    refusals: ClassVar = {
+        "give_back": unless(lambda row: row.status == ReturnStatus.PROVEN, "it is decided: {}."),
+        "call_back": unless(lambda row: row.status == ReturnStatus.PENDING, "it is not on its way: {}."),
+    }
 
     @admin.action(description="Give back: its sender gets the money", permissions=["decide"])
     def give_back(self, request: HttpRequest, chosen: QuerySet[PayerReturn]) -> TemplateResponse | None:
@@ -298,6 +317,7 @@ class NativeCoinAdmin(LongList, RecordPage[NativeCoin]):
     )
     readonly_fields = fields[:-1]
     actions = ("bring_in",)
+    refusals: ClassVar = {"bring_in": unless(lambda row: row.held > 0, "nothing is there any more.")}
 
     @admin.action(description="Bring to the hot wallet", permissions=["bring_in"])
     @confirms(

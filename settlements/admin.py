@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -12,14 +12,15 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
-from config.admin.base import LongList, ReadOnly, confirmation_page
+from config.admin.base import LongList, ReadOnly, confirmation_page, unless
 from config.admin.columns import RecordPage, Table
 from config.admin.values import money, place_of, table
 from config.errors import DomainError
-from config.money import format_crypto
+from config.pages import wording
 from settlements.debts import admin as _debts  # noqa: F401 - registers its pages
 from settlements.models import DebtOffset, Settlement, SettlementRun
 from settlements.services import retry_failed
+from settlements.states import SettlementStatus
 
 PARTS = ("gross", "fee", "refund", "net")
 
@@ -33,20 +34,16 @@ class SettlementInline(ReadOnly, Table[Settlement, SettlementRun]):
 
 
 class OffsetAmounts:
-    """The columns of what an offset took and what it repaid."""
-
-    @admin.display(description="Taken")
-    def shown_amount(self, offset: DebtOffset) -> str:
-        return f"{format_crypto(offset.amount, offset.decimals)} {offset.asset}"
+    """The column of what an offset repaid, which is of another coin or network than what it took."""
 
     @admin.display(description="Repaid")
     def shown_repaid(self, offset: DebtOffset) -> str:
-        return f"{format_crypto(offset.repaid, offset.debt_decimals)} {offset.debt_asset}"
+        return wording.coins(offset.repaid, offset.debt_decimals, offset.debt_asset)
 
 
 class DebtOffsetInline(OffsetAmounts, ReadOnly, Table[DebtOffset, SettlementRun]):
     model = DebtOffset
-    fields = ("shown_amount", "network", "shown_repaid", "debt_network", "rate", "rate_source")
+    fields = ("amount", "network", "shown_repaid", "debt_network", "rate", "rate_source")
     readonly_fields = fields
     extra = 0
     show_change_link = True
@@ -58,7 +55,7 @@ class DebtOffsetAdmin(OffsetAmounts, ReadOnly, LongList, RecordPage[DebtOffset])
         "public_id",
         "merchant",
         "environment",
-        "shown_amount",
+        "amount",
         "network",
         "shown_repaid",
         "debt_network",
@@ -100,6 +97,7 @@ class SettlementAdmin(ReadOnly, LongList, RecordPage[Settlement]):
     exclude = ("coins",)
     readonly_fields = ("by_coin",)
     actions = ("retry",)
+    refusals: ClassVar = {"retry": unless(lambda row: row.status == SettlementStatus.FAILED, "it has not failed: {}.")}
 
     @admin.display(description="Of these coins")
     def by_coin(self, settlement: Settlement) -> SafeString:
@@ -149,7 +147,7 @@ class SettlementAdmin(ReadOnly, LongList, RecordPage[Settlement]):
 
 
 def _what_retrying_does(settlement: Settlement) -> str:
-    amount = f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
+    amount = wording.coins(settlement.amount, settlement.decimals, settlement.currency)
     return (
         f"{settlement.merchant.name}: {amount} on {settlement.network} to {settlement.destination}, "
         f"which failed as {settlement.failure_code or settlement.status} ({settlement.public_id})."

@@ -14,6 +14,7 @@ from config.database.database_time import has_come
 from config.environments import Environment
 from config.fields import UnitsField
 from config.money import format_crypto
+from config.pages import wording
 from merchants.counting import Counted
 from merchants.ledger.models import Account
 from merchants.models import Merchant, OwnedQuerySet
@@ -49,7 +50,7 @@ class SettlementRun(ids.KeyedByTime, models.Model):
         indexes: ClassVar = [models.Index(fields=["merchant", "environment", "-id"], name="settlement_run_latest")]
 
     def __str__(self) -> str:
-        return f"{self.get_trigger_display()}, until {self.period_end:%Y-%m-%d %H:%M} ({self.environment})"
+        return f"{self.get_trigger_display()}, until {wording.moment(self.period_end)} ({self.environment})"
 
 
 class SettlementQuerySet(OwnedQuerySet["Settlement"]):

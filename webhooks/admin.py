@@ -11,13 +11,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config import ids
-from config.admin.base import ReadOnly
+from config.admin.base import ReadOnly, unless
 from config.admin.columns import RecordPage, Table
 from config.api.renderers import render_json
 from config.errors import DomainError
 from webhooks.events.catalogue import CATALOGUE
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.services import enable_endpoint, redeliver
+from webhooks.states import EndpointStatus
 
 SECRETS = ("secret_encrypted", "previous_secret_encrypted")
 
@@ -52,6 +53,7 @@ class EndpointAdmin(_FoundById, ReadOnly, RecordPage[Endpoint]):
     show_full_result_count = False
     exclude = SECRETS
     actions = ("enable",)
+    refusals: ClassVar = {"enable": unless(lambda row: row.status != EndpointStatus.ENABLED, "it is enabled.")}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
         return super().get_queryset(request).defer(*SECRETS)
@@ -130,6 +132,7 @@ class DeliveryAdmin(_FoundById, ReadOnly, RecordPage[Delivery]):
     show_full_result_count = False
     inlines = (AttemptInline,)
     actions = ("redeliver",)
+    refusals: ClassVar = {"redeliver": unless(lambda row: row.endpoint.deleted_at is None, "its webhook is deleted.")}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         rows = super().get_queryset(request).select_related("merchant", "endpoint", "event")

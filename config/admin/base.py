@@ -71,6 +71,17 @@ def confirmation_page(
     return TemplateResponse(request, "admin/confirm_action.html", context)
 
 
+def unless(is_possible: Callable[[Any], bool], reason: str) -> Callable[[Any], str]:
+    """Refusal of the records for which this is not so, with the reason; `{}` in it is what state they are in."""
+
+    def refusal(row: Any) -> str:
+        if is_possible(row):
+            return ""
+        return reason.format(row.get_status_display()) if "{}" in reason else reason
+
+    return refusal
+
+
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], None]
 ConfirmedAction = Callable[[Any, HttpRequest, QuerySet[Any]], TemplateResponse | None]
 

@@ -3,6 +3,7 @@ has a method for each of its columns."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -57,7 +58,7 @@ ACCOUNTS = frozenset((
 """Names of fields with an address on a network."""
 
 TRANSACTIONS = frozenset(("transaction_hash", "inner_hash"))
-FIAT = frozenset(("fiat_amount", "amount", "least", "most", "net", "tax"))
+FIAT = frozenset(("fiat_amount", "amount", "least", "most", "net", "tax", "total"))
 """Names of integer fields in the minor unit of the row's `currency`."""
 
 MOST_COUNTED = 10_000
@@ -71,7 +72,6 @@ LABELS = {
     "fee_bps": "Fee",
     "tolerance_bps": "Tolerance",
     "said_by": "Said by",
-    "is_fanned_out": "Handed to endpoints",
     "redirect_url": "Page after paying",
     "webhook_url": "Webhook address",
     "payment_uri": "Payment URI",
@@ -79,7 +79,19 @@ LABELS = {
     "is_direct": "Of one payment",
     "fee_units": "Network fee",
     "last_error": "Last error",
+    "of_stock": "Taken from the stock",
+    "own": "The house's own at the time",
+    "is_alone": "Shares no transaction",
+    "is_fanned_out": "Handed to endpoints",
+    "is_staff": "Operator",
+    "is_superuser": "May do everything",
+    "needs_approval": "Waits for an operator",
+    "told": "What it does",
 }
+
+
+_NAMING = re.compile(r"^(is|was|has) | bps$", re.IGNORECASE)
+"""What names of fields have that a label has not: a value says yes or no by itself, and a share has its sign."""
 
 
 def shown(page: Readable, row: Any, field: models.Field[Any, Any], *, is_page: bool, is_link: bool) -> Shown:
@@ -91,8 +103,8 @@ def shown(page: Readable, row: Any, field: models.Field[Any, Any], *, is_page: b
     value = getattr(row, field.attname)
     if value is None or value in ("", [], {}, ()):
         return ""
-    if name in page.words:
-        found = page.words[name]
+    if name in page.value_words:
+        found = page.value_words[name]
         return found(value) if callable(found) else str(found.get(value, words_of(str(value))))
     if field.choices:
         return words_of(str(dict(field.flatchoices).get(value, value)))
@@ -132,6 +144,8 @@ def _text(page: Readable, row: Any, name: str, value: str, is_page: bool, is_lin
         profile = profile_at(*place_of(row)) if is_link else None
         base = "" if profile is None else profile.explorer if name in TRANSACTIONS else profile.explorer_of_accounts
         return on_explorer(value, base, is_page=is_page)
+    if name == "signed_text":
+        return format_html("<pre>{}</pre>", value)
     if name.endswith("memo"):
         return format_html("<code>{}</code>", value)
     if name.endswith(("hash", "signature", "_key", "uri")):
@@ -197,7 +211,7 @@ class ValuesInWords(admin.AllValuesFieldListFilter):
 
     def __init__(self, field: Any, request: HttpRequest, params: Any, model: Any, page: Any, field_path: str) -> None:
         super().__init__(field, request, params, model, page, field_path)
-        words = page.words.get(field.name)
+        words = page.value_words.get(field.name)
         known = list(words) if isinstance(words, Mapping) else KNOWN.get(field.name)
         if known is not None:
             self.lookup_choices = known  # type: ignore[assignment]  # any iterable will do
@@ -232,6 +246,7 @@ class Column:
             self._field = found if isinstance(found, models.Field) else None
             order = name
         label = LABELS.get(name) or label_for_field(name, model, cast("admin.ModelAdmin[Any]", page))
+        label = _NAMING.sub("", str(label))
         self.short_description = str(label)
         if order is not None:
             self.admin_order_field = order
@@ -260,6 +275,8 @@ class Column:
             return wording.whole(value)
         if isinstance(value, Model):
             return related(value, is_page=self._is_page, is_link=self._is_link)
+        if self._name == "memo" and isinstance(value, str) and value:
+            return format_html("<code>{}</code>", value)
         if self._name == "public_id" and isinstance(value, str):
             return record_id(value, is_page=self._is_page, is_link=False)
         return value
@@ -272,7 +289,7 @@ class Readable:
     """
 
     model: type[Any]
-    words: ClassVar[Mapping[str, Mapping[Any, Any] | Callable[[Any], Shown]]] = {}
+    value_words: ClassVar[Mapping[str, Mapping[Any, Any] | Callable[[Any], Shown]]] = {}
     """Words of stored values by field, where the field has no choices."""
     native_amounts: ClassVar[tuple[str, ...]] = ()
     """Fields with base units of the network's native coin."""
@@ -381,6 +398,8 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
     """The pages of one kind of record: a list, and for each record its fields, its actions and its story."""
 
     paginator = CountedInPart
+    refusals: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
+    """By action: why a record would be refused by it now; empty where it would not be."""
 
     def allows(self, action: str, row: M) -> bool:
         """False for an action that this record has no use for: its page has no button for it."""
@@ -390,11 +409,20 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
         row = context.get("original")
         if row is not None:
             actions: Any = self.get_actions(request).items()
-            possible = (each for each in actions if each[0] != "delete_selected" and self.allows(each[0], row))
-            rest = [(name, words) for name, (_, _, words) in possible]
+            offered = [
+                (name, words) for name, (_, _, words) in actions if name != "delete_selected" and self.allows(name, row)
+            ]
+            reasons = {name: self.refusals[name](row) for name, _ in offered if name in self.refusals}
+            rest = [each for each in offered if not reasons.get(each[0])]
+            refused = [(words, reasons[name]) for name, words in offered if reasons.get(name)]
             columns = [each for each in self.get_list_display(request) if isinstance(each, Column)]
             facts = [(each.short_description, each(row)) for each in columns]
-            context |= {"story": context.get("story") or story_of(row), "facts": facts, "possible": rest}
+            context |= {
+                "story": context.get("story") or story_of(row),
+                "facts": facts,
+                "possible": rest,
+                "refused": refused,
+            }
         return super().render_change_form(request, context, *args, **options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -27,6 +27,9 @@ EMPTY = "–"
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _TOKEN = re.compile(r"[a-z][a-z0-9]*([_:][a-z0-9]+)+")
+
+_CAMEL = re.compile(r"[a-z]+([A-Z][a-z]+)+")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
 
 YES_NO = {True: "yes", False: "no"}
 
@@ -76,12 +79,15 @@ def words_of(value: str) -> str:
     """`Partly refunded` of `partly_refunded`; other text as it is."""
     if _TOKEN.fullmatch(value):
         return re.sub("[_:]", " ", value).capitalize()
+    if _CAMEL.fullmatch(value):
+        return re.sub("([A-Z])", r" \1", value).capitalize()
     return _UUID.sub(lambda found: f"…{found[0][-8:]}", value)
 
 
 def words_of_line(line: str) -> str:
-    """The same of the name and the value in `name: value`."""
-    return ": ".join(map(words_of, line.split(": ", 1)))
+    """The same of the names and the value in `name › name: value`."""
+    names, colon, value = line.rpartition(": ")
+    return f"{' › '.join(map(words_of, names.split(' › ')))}{colon}{words_of(value)}"
 
 
 def copied(text: str, *, is_page: bool = True) -> Shown:
@@ -150,13 +156,17 @@ def related(row: Model, *, is_page: bool, is_link: bool = True) -> Shown:
     return format_html('<a href="{}">{}</a>', url, name) if url else name
 
 
-def table(headings: Iterable[str], rows: SafeString) -> SafeString:
+def table(headings: Sequence[str], rows: SafeString) -> SafeString:
     """A table within a page; "none" without rows."""
     if not rows:
         return format_html("{}", "none")
     heads = format_html_join("", '<th scope="col">{}</th>', ((heading,) for heading in headings))
     return format_html(
-        '<div class="op-scrolls"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>', heads, rows
+        '<div class="op-scrolls" tabindex="0" role="region" aria-label="{}">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+        ", ".join(filter(None, headings)),
+        heads,
+        rows,
     )
 
 
@@ -186,6 +196,8 @@ def _plain(value: Any) -> str:
         return YES_NO[value]
     if isinstance(value, int):
         return wording.whole(value)
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        return date_format(timezone.localtime(datetime.fromisoformat(value)), "j M Y, H:i:s")
     return wording.number(value) if isinstance(value, Decimal) else str(value)
 
 

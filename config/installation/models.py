@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from config.pages import wording
+
 
 class Installation(models.Model):
     """The one row that identifies this database. A copy of the database carries the row of the original.
@@ -65,4 +67,4 @@ class Standstill(models.Model):
         ordering = ("-began_at",)
 
     def __str__(self) -> str:
-        return f"{self.get_sign_display()}, {self.began_at:%Y-%m-%d %H:%M}"
+        return f"{self.get_sign_display()}, {wording.moment(self.began_at)}"

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
-from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage
 from config.errors import DomainError
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
@@ -57,7 +57,11 @@ class ProposalAdmin(ReadOnly, LongList, RecordPage[Proposal]):
     list_display = ("told", "kind", "status", "proposed_by", "proposed_at", "decided_by", "decided_at")
     list_filter = ("status", "kind", "environment")
     list_select_related = ("proposed_by", "decided_by")
+    exclude = ("before", "after", "subject")
     actions = ("agree", "withdraw")
+    refusals: ClassVar = dict.fromkeys(
+        actions, unless(lambda row: row.status == ProposalStatus.WAITING, "it has ended: {}.")
+    )
 
     @admin.action(description="Agree: it is done at once", permissions=["decide"])
     @confirms(title="Agree to this?", consequence="It is done at once. Your name is kept beside the proposer's.")

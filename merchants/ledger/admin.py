@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django import forms
@@ -19,12 +19,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
-from config.admin.base import ReadOnly, confirms
+from config.admin.base import ReadOnly, confirms, unless
 from config.admin.columns import Readable, RecordPage, ValuesInWords
 from config.admin.story import Section
 from config.admin.values import Shown, instant, money, page_of, place_of, table
 from config.environments import Environment
 from config.errors import DomainError
+from config.pages import wording
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops
 from merchants.ledger.balances import StatementLine, balance_at, statement
@@ -264,9 +265,10 @@ class ReconcileRunAdmin(LedgerAdmin):
     def scope(self, run: ReconcileRun) -> str:
         options = run.options
         parts = [" and ".join(options.get("environments", [])), options.get("network") or "all networks"]
-        parts.append(f"touched since {options['since']}" if options.get("since") else "everything")
+        since = options.get("since")
+        parts.append(f"touched since {wording.moment(datetime.fromisoformat(since))}" if since else "everything")
         if options.get("atBlock") is not None:
-            parts.append(f"wallets at block {options['atBlock']}")
+            parts.append(f"wallets at block {options['atBlock']:,}")
         if options.get("noChain"):
             parts.append("no chain asked")
         return ", ".join(part for part in parts if part)
@@ -386,6 +388,7 @@ class ExplainedFindingAdmin(RecordPage[ExplainedFinding]):
     list_per_page = 50
     ordering = ("-id",)
     actions = ("withdraw",)
+    refusals: ClassVar = {"withdraw": unless(lambda row: row.withdrawn_at is None, "it is withdrawn.")}
 
     def save_model(self, request: HttpRequest, obj: ExplainedFinding, form: Any, change: bool) -> None:
         by = cast("User", request.user)
@@ -460,6 +463,7 @@ class StopAdmin(LedgerAdmin):
     list_filter = (("lifted_at", admin.EmptyFieldListFilter), "environment", "network", "kind")
     ordering = (F("lifted_at").desc(nulls_first=True), "-id")
     actions = ("lift",)
+    refusals: ClassVar = {"lift": unless(lambda row: row.lifted_at is None, "it is lifted.")}
     change_list_template = "admin/stops.html"
     add_label = "Stop payouts"
     autocomplete_fields = ("merchant",)

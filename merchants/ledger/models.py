@@ -17,6 +17,7 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
+from config.pages import wording
 from merchants.ledger.chart import AccountKind, Rules
 from merchants.ledger.kinds import allows_balance, allows_owner
 from merchants.models import Merchant
@@ -251,7 +252,7 @@ class ReconcileRun(models.Model):
     error_count = models.PositiveBigIntegerField(default=0)
 
     def __str__(self) -> str:
-        return f"{timezone.localtime(self.started_at):%Y-%m-%d %H:%M:%S} {self.outcome}"
+        return f"{self.get_outcome_display()}, {wording.moment(self.started_at)}"
 
     @property
     def started_at(self) -> datetime:

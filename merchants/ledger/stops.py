@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 
@@ -205,10 +206,17 @@ def _lift_as_agreed(proposal: Proposal, people: str) -> bool:
     return _WAYS[found.kind].lift(found, proposal, people)
 
 
+def in_words(permission: str) -> str:
+    """`change stops` of `ledger.change_stop`."""
+    app, _, codename = permission.partition(".")
+    verb, _, model = codename.partition("_")
+    return f"{verb} {apps.get_model(app, model)._meta.verbose_name_plural}"
+
+
 def listed(found: Stop) -> Listed:
     """A row of the table, with who lifts it and how."""
     way, needed = _WAYS[found.kind], people_needed(found.environment)
-    who = f"{'an operator' if needed == 1 else f'{needed} operators'} with {way.permission}"
+    who = f"{'an operator' if needed == 1 else f'{needed} operators'} who may {in_words(way.permission)}"
     how = f"{way.first} Then Admin → Stops → Lift, or manage.py stops --lift {found.pk} --by EMAIL."
     return Listed(str(found), found.reason, found.since, who, how)
 

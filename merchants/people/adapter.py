@@ -28,7 +28,7 @@ from merchants.access.log_in import sessions
 from merchants.access.log_in.devices import remember_device
 from merchants.access.log_in.own_actions import log_own_action
 from merchants.access.log_in.step_up import confirmed_recently
-from merchants.models import User
+from merchants.models import Member, User
 from merchants.people import log_ins, services
 from merchants.people.mailing import write_mail
 from merchants.roles import Action
@@ -91,8 +91,11 @@ class AccountAdapter(DefaultAccountAdapter):
         return response
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
-        """The dashboard; people who have no merchant yet see their account instead."""
-        is_waiting = hasattr(request.user, "sign_up")
+        """The dashboard; operators without a merchant see the admin, people who have none yet their account."""
+        person = cast("User", request.user)
+        if person.is_staff and not Member.objects.filter(user=person).exists():
+            return reverse("admin:index")
+        is_waiting = hasattr(person, "sign_up")
         return reverse("account" if is_waiting else settings.LOGIN_REDIRECT_URL)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:

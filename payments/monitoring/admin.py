@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import starmap
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin, messages
@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.admin.base import LongList, ReadOnly, confirmation_page, confirms
+from config.admin.base import LongList, ReadOnly, confirmation_page, confirms, unless
 from config.admin.columns import RecordPage
 from merchants.ledger.models import Stop
 from merchants.wording import from_now
@@ -52,6 +52,11 @@ class AlarmAdmin(ReadOnly, RecordPage[Alarm]):
     )
     readonly_fields = fields
     actions = ("acknowledge",)
+    refusals: ClassVar = {
+        "acknowledge": unless(
+            lambda row: not (row.cleared_at or row.acknowledged_at), "it is over, or somebody is on it."
+        )
+    }
 
     @admin.display(description="Raised", ordering="raised_at")
     def raised(self, alarm: Alarm) -> str:
@@ -211,6 +216,7 @@ class RoleChangeAdmin(ReadOnly, LongList, RecordPage[RoleChange]):
     list_display = ("__str__", "transaction_hash", "known_by", "known_at")
     list_filter = ("environment", "network", "role", ("known_at", admin.EmptyFieldListFilter))
     actions = ("know",)
+    refusals: ClassVar = {"know": unless(lambda row: row.known_at is None, "it is confirmed.")}
 
     @admin.action(description="Confirm that an operator did this: the alarm ends", permissions=["know"])
     @confirms(

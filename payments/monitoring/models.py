@@ -9,8 +9,10 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from config.admin.values import words_of
 from config.environments import Environment
 from config.fields import UnitsField
+from config.pages import wording
 from payments.chains.protocol.payouts import Costs
 from payments.monitoring.states import ADVICE, RUNBOOK, AlarmKind
 
@@ -62,7 +64,7 @@ class Alarm(models.Model):
         ]
 
     def __str__(self) -> str:
-        subject = f": {self.subject}" if self.subject else ""
+        subject = f": {words_of(self.subject)}" if self.subject else ""
         place = f" on {self.network} ({self.environment})" if self.network else ""
         return f"{self.get_kind_display()}{place}{subject}"
 
@@ -122,7 +124,7 @@ class RoleChange(models.Model):
     def __str__(self) -> str:
         return (
             f"{self.role} of the factory {self.factory} on {self.network} ({self.environment}) became {self.account}, "
-            f"by {self.made_by} in block {self.height} at {self.happened_at:%Y-%m-%d %H:%M:%S} UTC"
+            f"by {self.made_by} in block {self.height:,} at {wording.moment(self.happened_at)}"
         )
 
 

@@ -7,8 +7,10 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils.dateformat import format as date_format
 
 from config.environments import Environment
+from config.pages import wording
 
 _CODE_LENGTH = 8
 
@@ -31,7 +33,7 @@ class RateSnapshot(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.base}/{self.quote} {self.rate} ({self.source})"
+        return f"{self.base}/{self.quote} {wording.rate(self.rate)} ({self.source})"
 
 
 class CurrentRate(models.Model):
@@ -51,7 +53,7 @@ class CurrentRate(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.base}/{self.quote} {self.rate}"
+        return f"{self.base}/{self.quote} {wording.rate(self.rate)}"
 
 
 class RecordedRate(models.Model):
@@ -75,4 +77,4 @@ class RecordedRate(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.base}/{self.quote} {self.rate} on {self.day}"
+        return f"{self.base}/{self.quote} {wording.rate(self.rate)} on {date_format(self.day, 'j M Y')}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.models import User
@@ -19,6 +19,8 @@ from payments.screening.models import ListedAddress, SanctionsList
 
 class ReleasesFromReview(ShowsProposals):
     """The action by which operators release deposits or payouts that a sanctions list names."""
+
+    refusals: ClassVar[Any] = {"release": unless(lambda row: bool(row.evidence), "no list names its address.")}
 
     @admin.action(description="Release from review: two operators must agree", permissions=["release"])
     @confirms(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage, Table
 from config.errors import DomainError
-from config.money import format_crypto
 from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
@@ -32,7 +31,7 @@ from payments.transfers.models import (
 )
 from payments.transfers.payouts import approve_payout, policy_of, reject_payout, retry_held
 from payments.transfers.policy_changes import propose_policy, tighten
-from payments.transfers.states import PayoutStatus
+from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 
 
 @admin.register(PayoutPolicy)
@@ -136,13 +135,17 @@ class EnvelopeInline(ReadOnly, Table[Envelope, Transfer]):
     extra = 0
 
 
+_ONLY_HELD = unless(lambda row: row.status == PayoutStatus.HELD, "it is not held: {}.")
+
+
 @admin.register(Payout)
 class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
     list_display = (
         "reference",
         "merchant",
         "environment",
-        "coins",
+        "amount",
+        "network",
         "status",
         "hold_reason",
         "approved_by",
@@ -155,10 +158,13 @@ class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
     inlines = (LineOfPayoutInline,)
     proposal_kinds = (ProposalKind.PAYOUT, ProposalKind.SCREENING)
     actions = ("approve", "release", "reject", "try_again")
-
-    @admin.display(description="Amount")
-    def coins(self, payout: Payout) -> str:
-        return f"{format_crypto(payout.amount, payout.decimals)} {payout.asset} on {payout.network}"
+    refusals: ClassVar = {
+        **ReleasesFromReview.refusals,
+        "approve": unless(lambda row: row.status not in ENDED_PAYOUTS, "it has ended: {}."),
+        **dict.fromkeys(
+            ("reject", "try_again"), unless(lambda row: row.status == PayoutStatus.HELD, "it is not held: {}.")
+        ),
+    }
 
     @admin.display(description="Approvals")
     def approved_by(self, payout: Payout) -> str:

@@ -34,7 +34,7 @@ _IN_SCOPE = """
 
 @invariant(
     "I11",
-    "what left the hot wallets is what payouts asked for, to the base unit, and nothing else",
+    "what left the hot wallets is what payouts asked for, to the last digit, and nothing else",
     reads_chain=True,
     observers=(take_wallet_snapshots,),
 )

@@ -332,7 +332,7 @@ class TransferLine(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.payout_id} in {self.transfer_id}"
+        return f"part {self.place + 1}"
 
 
 def approval_count(payout: Payout) -> int:

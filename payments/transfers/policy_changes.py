@@ -54,7 +54,8 @@ def propose_policy(environment: str, changes: Mapping[str, object], *, by: User)
 
 def _value_text(policy: PayoutPolicy, name: str, value: object) -> str:
     old = getattr(policy, name)
-    return f"{name} {'none' if old is None else old} → {'none' if value is None else value}"
+    words = name.replace("_", " ")
+    return f"{words} {'none' if old is None else f'{old:,}'} → {'none' if value is None else f'{value:,}'}"
 
 
 def _change_as_agreed(proposal: Proposal, people: str) -> bool:

@@ -83,7 +83,7 @@ def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
 
 @invariant(
     "I12w",
-    "every hot wallet holds what the ledger says, to the base unit",
+    "every hot wallet holds what the ledger says, to the last digit",
     reads_chain=True,
     observers=(take_wallet_snapshots,),
 )

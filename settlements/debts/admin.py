@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.db.models import CharField, OuterRef, QuerySet, Subquery, UUIDField
@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin.base import LongList, ReadOnly, confirmation_page
+from config.admin.base import LongList, ReadOnly, confirmation_page, unless
 from config.admin.columns import RecordPage
 from config.errors import DomainError, InvalidParameter
 from config.money import AmountNotExact, to_units
@@ -113,7 +113,7 @@ class DebtDecisionAdmin(ReadOnly, LongList, RecordPage[DebtDecision]):
         "public_id",
         "merchant",
         "environment",
-        "coins",
+        "amount",
         "network",
         "ending",
         "decided_by",
@@ -125,6 +125,7 @@ class DebtDecisionAdmin(ReadOnly, LongList, RecordPage[DebtDecision]):
     search_fields = ("merchant__name",)
     search_help_text = "The name of a merchant."
     actions = ("take_back",)
+    refusals: ClassVar = {"take_back": unless(lambda row: row.taken_back_at is None, "it is taken back.")}
 
     @admin.action(description="Take back: the merchant owes it again", permissions=["take_back"])
     def take_back(self, request: HttpRequest, chosen: QuerySet[DebtDecision]) -> TemplateResponse | None:

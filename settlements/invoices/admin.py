@@ -13,21 +13,16 @@ from django.utils.html import format_html
 
 from config.admin.base import LongList, ReadOnly
 from config.admin.columns import RecordPage
-from settlements.invoices.documents import money
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.invoices.paper import page_of
 
 
 @admin.register(Invoice)
 class InvoiceAdmin(ReadOnly, LongList, RecordPage[Invoice]):
-    list_display = ("number", "kind", "merchant", "month", "shown_total", "currency", "tax_rate", "created_at", "page")
+    list_display = ("number", "kind", "merchant", "month", "total", "tax_rate", "created_at", "page")
     list_filter = ("environment", "kind", "month", "currency")
     list_select_related = ("merchant",)
     search_fields = ("number__exact", "merchant__name")
-
-    @admin.display(description="Total")
-    def shown_total(self, invoice: Invoice) -> str:
-        return money(invoice.total, invoice.currency)
 
     @admin.display(description="Page")
     def page(self, invoice: Invoice) -> str:

@@ -31,7 +31,7 @@ def of_payment(payment: Payment) -> Iterator[Section]:
             for each in changes
             for settlement in [found.get(each.settlement) if each.settlement else None]
         ],
-        empty="None of it is the merchant’s to be settled yet.",
+        empty="Nothing of it is the merchant’s to be settled yet.",
     )
 
 

@@ -11,10 +11,12 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from merchants.ledger import stops
+from merchants.ledger.models import Posting
 from merchants.models import Merchant
 from payments.deposits.watching import request_range
 from payments.models import Payment
 from payments.monitoring.models import NetworkSnapshot
+from payments.stories.postings import cause_of
 from payments.treasury.models import Sweep
 from payments.treasury.sweeping import request_sweep
 from refunds.models import Refund
@@ -140,3 +142,14 @@ def test_a_network_tells_its_state_and_what_is_stopped_there(client: Client, set
     assert missing(page_of(client, row), *words) == []
     NetworkSnapshot.objects.update(providers=["one.example"])
     assert missing(page_of(client, row), "one.example", "well") == []
+
+
+def test_every_posting_leads_to_the_record_that_it_was_made_for(client: Client, merchant: Merchant) -> None:
+    found = {posting: cause_of(posting) for posting in Posting.objects.order_by("pk")}
+    # "moved" is the kind of what tests themselves post.
+    assert {posting.kind for posting, record in found.items() if record is None} <= {"moved"}
+    assert {type(record).__name__ for record in found.values()} >= {"Payment", "Deposit", "Refund", "Settlement"}
+    posting = next(each for each, record in found.items() if isinstance(record, Payment))
+    page = client.get(reverse("admin:ledger_posting_change", args=[posting.pk])).text
+    assert f">{found[posting]}</a>" in page
+    assert "Payment: what happened" in page

@@ -312,12 +312,12 @@ def _webhook_pages(scenes: Scenes) -> list[Stop]:
     ]
 
 
-def log_in(page: Page, email: str, password: str) -> None:
+def log_in(page: Page, email: str, password: str, *, leads_to: str = "/dashboard") -> None:
     page.goto("/login")
     page.get_by_label("E-mail address").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Log in", exact=True).click()
-    wait_for_path(page, "/dashboard")
+    wait_for_path(page, leads_to)
 
 
 def wait_for_path(page: Page, path: str) -> None:

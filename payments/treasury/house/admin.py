@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -11,12 +11,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage
 from config.environments import Environment
 from config.errors import DomainError
-from config.money import format_crypto
-from config.pages import wording
 from merchants.four_eyes.admin import show_outcome
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.ledger.chart import AccountKind
@@ -30,6 +28,7 @@ from payments.treasury.house.funding_admin import FundingAdmin
 from payments.treasury.house.house_balance import HouseBalance, house_balances
 from payments.treasury.house.manual_transfers import find_sent, propose_booking
 from payments.treasury.house.models import AllowedAddress, Withdrawal
+from payments.treasury.house.states import WithdrawalStatus
 from payments.treasury.house.withdrawals import cancel_withdrawal, propose_withdrawal, remove_address
 
 __all__ = ["AllowedAddressAdmin", "ColdMoveAdmin", "ColdWalletAdmin", "FundingAdmin", "WithdrawalAdmin"]
@@ -43,7 +42,7 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
 
     list_display = (
         "public_id",
-        "shown_amount",
+        "amount",
         "status",
         "held_for",
         "destination",
@@ -62,9 +61,9 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
         "created_at",
         "environment",
         "network",
-        "shown_amount",
-        "shown_of_stock",
-        "shown_own",
+        "amount",
+        "of_stock",
+        "own",
         "address",
         "recipient",
         "memo",
@@ -82,20 +81,9 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
     )
     readonly_fields = fields
     actions = ("cancel",)
+    refusals: ClassVar = {"cancel": unless(lambda row: row.status == WithdrawalStatus.PENDING, "it has ended: {}.")}
     change_list_template = "admin/house/withdrawals.html"
     add_label = "Withdraw"
-
-    @admin.display(description="Amount")
-    def shown_amount(self, withdrawal: Withdrawal) -> str:
-        return withdrawal.coins
-
-    @admin.display(description="Taken from the stock")
-    def shown_of_stock(self, withdrawal: Withdrawal) -> str:
-        return f"{wording.grouped(format_crypto(withdrawal.of_stock, withdrawal.decimals))} {withdrawal.asset}"
-
-    @admin.display(description="The house's own at the time")
-    def shown_own(self, withdrawal: Withdrawal) -> str:
-        return f"{wording.grouped(format_crypto(withdrawal.own, withdrawal.decimals))} {withdrawal.asset}"
 
     @admin.display(description="To")
     def destination(self, withdrawal: Withdrawal) -> str:
@@ -223,6 +211,10 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
     search_fields = ("address", "label")
     list_per_page = 50
     actions = ("allow", "remove")
+    refusals: ClassVar = {
+        "allow": unless(lambda row: not row.is_allowed and row.removed_at is None, "it is allowed, or removed."),
+        "remove": unless(lambda row: row.removed_at is None, "it is removed."),
+    }
 
     @admin.display(description="On the allow list")
     def state(self, listed: AllowedAddress) -> str:

@@ -86,12 +86,12 @@ class ColdWalletAdmin(ReadOnly, RecordPage[ColdWallet]):
 class ColdMoveAdmin(ReadOnly, LongList, RecordPage[ColdMove]):
     """Outgoing transfers of cold wallets."""
 
-    list_display = ("coins", "kind", "wallet", "recipient", "transaction_hash", "height", "seen_at", "note")
+    list_display = ("amount", "kind", "wallet", "recipient", "transaction_hash", "height", "seen_at", "note")
     list_filter = ("wallet__environment", "wallet__network", "asset", "kind")
     list_select_related = ("wallet",)
     search_fields = ("recipient", "transaction_hash")
     search_help_text = "An address, or a transaction hash."
-    fields = ("coins", "kind", "note", "wallet", "recipient", "transaction_hash", "height", "posting", "seen_at")
+    fields = ("amount", "kind", "note", "wallet", "recipient", "transaction_hash", "height", "posting", "seen_at")
     readonly_fields = fields
     change_list_template = "admin/house/cold_moves.html"
 

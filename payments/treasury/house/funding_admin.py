@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from config.admin.base import LongList, ReadOnly, confirms
+from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage
 from config.errors import DomainError
 from merchants.four_eyes.admin import show_outcome
@@ -20,6 +20,7 @@ from payments.chains import registry
 from payments.treasury.house.forms import FundingForm
 from payments.treasury.house.fundings import cancel_funding, propose_funding
 from payments.treasury.house.models import Funding
+from payments.treasury.house.states import FundingStatus
 
 
 @admin.register(Funding)
@@ -27,7 +28,7 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
     """Fundings by the house, booked or expected; adding one proposes it."""
 
     list_display = (
-        "coins",
+        "amount",
         "environment",
         "network",
         "memo",
@@ -39,8 +40,9 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
     )
     list_filter = ("environment", "network", "asset", "status")
     list_select_related = ("proposed_by", "agreed_by")
-    readonly_fields = ("coins", "memo", "created_at")
+    readonly_fields = ("memo", "created_at")
     actions = ("cancel",)
+    refusals: ClassVar = {"cancel": unless(lambda row: row.status == FundingStatus.EXPECTED, "it is not expected: {}.")}
     add_label = "Put coins in"
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin.base import LongList, ReadOnly, confirmation_page
+from config.admin.base import LongList, ReadOnly, confirmation_page, unless
 from config.admin.columns import RecordPage
-from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind
-from payments.treasury.losses.models import Bearer, MissingCoins
+from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
 from payments.treasury.losses.services import propose_loss
 
 
 @admin.register(MissingCoins)
 class MissingCoinsAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[MissingCoins]):
     list_display = (
-        "coins",
+        "amount",
         "network",
         "environment",
         "address",
@@ -35,13 +35,11 @@ class MissingCoinsAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[MissingCo
     list_select_related = ("payment",)
     search_fields = ("address__iexact",)
     search_help_text = "A deposit address."
-    readonly_fields = ("coins", "shown_held", "proposals")
     proposal_kinds = (ProposalKind.LOSS,)
     actions = ("let_merchant_bear", "let_house_bear")
-
-    @admin.display(description="Held of the merchant's balance")
-    def shown_held(self, missing: MissingCoins) -> str:
-        return f"{format_crypto(missing.held, missing.decimals)} {missing.asset}"
+    refusals: ClassVar = dict.fromkeys(
+        actions, unless(lambda row: row.status == MissingStatus.OPEN, "it is decided: {}.")
+    )
 
     @admin.action(description="Propose: the merchant bears the loss", permissions=["decide"])
     def let_merchant_bear(self, request: HttpRequest, chosen: QuerySet[MissingCoins]) -> TemplateResponse | None:

@@ -37,7 +37,7 @@ def write_down(comparison: Comparison) -> None:
 
 @invariant(
     "I12d",
-    "every deposit address holds what the ledger says, to the base unit",
+    "every deposit address holds what the ledger says, to the last digit",
     reads_chain=True,
     observers=(take_wallet_snapshots,),
 )
