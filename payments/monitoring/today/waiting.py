@@ -24,7 +24,7 @@ from merchants.models import Merchant
 from merchants.people.models import SignUp
 from payments.deposits.models import PayerReturn
 from payments.models import Discrepancy
-from payments.states import DiscrepancyStatus, ReturnStatus
+from payments.states import DiscrepancyKind, DiscrepancyStatus, ReturnStatus
 from payments.transfers.models import Payout
 from payments.transfers.states import PayoutStatus
 from payments.treasury.losses.models import MissingCoins, MissingStatus
@@ -117,6 +117,12 @@ def kinds() -> list[Kind]:
             shown=is_open | {"payment__isempty": "1"},
         ),
         Kind(
+            "Money held for review",
+            suspense.filter(kind=DiscrepancyKind.REVIEW),
+            coin="asset",
+            shown=is_open | {"kind__exact": DiscrepancyKind.REVIEW.value},
+        ),
+        Kind(
             "Senders who asked for their money back",
             PayerReturn.objects.filter(status=ReturnStatus.PROVEN),
             coin="asset",
@@ -126,7 +132,7 @@ def kinds() -> list[Kind]:
         *settlements_to_see(),
         Kind(
             "Decisions of merchants",
-            suspense.filter(payment__isnull=False),
+            suspense.filter(payment__isnull=False).exclude(kind=DiscrepancyKind.REVIEW),
             coin="asset",
             shown=is_open | {"payment__isempty": "0"},
         ),
