@@ -59,6 +59,13 @@ class User(AbstractBaseUser, PermissionsMixin):
         default=False, editable=False, help_text="Another person has chosen the password."
     )
 
+    mails_proposals = models.BooleanField(
+        "mail about proposals",
+        default=False,
+        db_default=False,
+        help_text="A mail for each proposal of another operator that this person may agree to.",
+    )
+
     only_proposes = False
     """At a terminal, where one person could enter what two of them know."""
 

@@ -13,6 +13,7 @@ from django.db.models import BooleanField, ExpressionWrapper, QuerySet
 from django.utils import timezone
 
 from config.errors import DomainError
+from config.hooks import Hook
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.people import eligible, people_needed, require_eligible
 from merchants.models import User
@@ -37,6 +38,9 @@ class Kind:
 
 
 _KINDS: dict[str, Kind] = {}
+
+mail_proposal: Hook[[Proposal, User], None] = Hook("mail_proposal")
+"""Writes a mail to a person about a proposal that waits; people provide it."""
 
 
 class ProposalDecided(DomainError):
@@ -126,6 +130,8 @@ def propose(
         logger.warning("proposed", kind=str(kind), subject=str(subject), summary=proposal.told, by=by.email)
         if is_alone:
             _carry_out(proposal, by, by.email, heard)
+        else:
+            _mail_those_who_may_agree(proposal)
         return proposal
 
 
@@ -197,6 +203,14 @@ def withdraw(proposal: Proposal, *, by: User) -> Proposal:
             raise NotPermitted
         _end(proposal, ProposalStatus.WITHDRAWN, by)
         return proposal
+
+
+def _mail_those_who_may_agree(proposal: Proposal) -> None:
+    """Write a mail to each other operator who wishes one and whose word counts."""
+    others = User.objects.filter(eligible(proposal.environment, operator=""), mails_proposals=True)
+    for person in others.exclude(pk=proposal.proposed_by_id).order_by("pk"):
+        if _may_agree(proposal, person) and person.has_perm("four_eyes.view_proposal"):
+            mail_proposal(proposal, person)
 
 
 def _waiting(kind: ProposalKind, subject: object) -> Proposal | None:

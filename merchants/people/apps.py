@@ -9,4 +9,8 @@ class PeopleConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from merchants.four_eyes import services
         from merchants.people import oversight  # noqa: F401 - it registers how a suspension is lifted
+        from merchants.people.mailing import mail_proposal
+
+        services.mail_proposal.register(mail_proposal)

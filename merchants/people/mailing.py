@@ -11,8 +11,11 @@ from django.conf import settings
 from django.core.mail import EmailMessage, send_mail
 from django.core.mail.backends.base import BaseEmailBackend
 
+from config.admin.values import page_of
 from config.database.leases import lease_one
 from config.database.purging import delete_in_batches
+from merchants.four_eyes.models import Proposal
+from merchants.models import User
 from merchants.people.models import Mail
 from merchants.people.sealing import MAILS
 
@@ -30,6 +33,16 @@ def write_mail(*, to: str, subject: str, text: str) -> Mail:
     is_sealed = MAILS.is_at_hand
     stored = MAILS.seal(text) if is_sealed else text
     return Mail.objects.create(to=to, subject=subject[:200], stored_text=stored, is_sealed=is_sealed)
+
+
+def mail_proposal(proposal: Proposal, person: User) -> None:
+    """Write a mail to an operator about a proposal that waits for another's agreement."""
+    text = (
+        f"{proposal.proposed_by} has proposed:\n\n{proposal}\n\nIt is done once another operator agrees. Open it by "
+        f"this link, and compare what it says with what you know before you do:\n"
+        f"{settings.PUBLIC_URL}{page_of(Proposal, proposal.pk)}\n"
+    )
+    write_mail(to=person.email, subject=f"[Ballast] A proposal waits: {proposal.get_kind_display()}", text=text)
 
 
 def send_due(*, now: datetime, is_sealed: bool | None = None) -> int:
