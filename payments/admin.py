@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
-from config.admin.base import LongList, ReadOnly, confirmation_page, confirms, unless
+from config.admin.base import REASON, LongList, ReadOnly, confirmation_page, confirms, unless, with_note
 from config.admin.columns import RecordPage, Table
 from config.database.database_time import database_now
 from config.errors import DomainError
@@ -198,6 +198,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Discrepanc
             consequence="Two different operators must name the same payment. It then counts as if it had been sent to "
             "that payment's own address, and its merchant is told. A suggestion proves nothing: amounts repeat, and an "
             "exchange sends the money of many people.",
+            told="The merchant, by the events of the payment.",
             answer_label="The payment’s id",
             answers=[(each.payment.public_id, ", ".join(each.reasons)) for each in suggestions(chosen.get())],
             note_label="How do you know? It is kept with your name.",
@@ -218,6 +219,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Discrepanc
             action="accept",
             title="Give this money to the merchant?",
             consequence="It leaves suspense and cannot be taken back here. Refund the payment to send it to its payer.",
+            told="The merchant, by the events of the payment, with your reason as its note.",
             note_label="Why? It is kept with your name, and the merchant is shown it.",
             describe=what_accepting_does,
         )
@@ -253,6 +255,7 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[PayerRetur
             title="Give this money back?",
             consequence="The key of the address that has sent it asks for it at the address shown. Once two different "
             "operators have agreed, it is paid there and cannot be taken back.",
+            told="Its sender, on the page where they asked for it.",
             note_label="Why is it no payment’s? It is kept with your name.",
             describe=lambda each: f"{each}, sent from {each.deposit.sender} in {each.deposit.transaction_hash}",
         )
@@ -262,7 +265,12 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[PayerRetur
         return question
 
     @admin.action(description="Call back: it is not signed yet", permissions=["decide"])
-    @confirms(title="Call this back?", consequence="The money waits for a decision again. What is signed goes on.")
+    @confirms(
+        title="Call this back?",
+        consequence="The money waits for a decision again. What is signed goes on.",
+        told="Its sender, on the page where they asked for it.",
+        note_label=REASON,
+    )
     def call_back(self, request: HttpRequest, chosen: QuerySet[PayerReturn]) -> None:
         for returned in chosen:
             try:
@@ -270,7 +278,7 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[PayerRetur
             except DomainError as error:
                 self.message_user(request, f"{returned.public_id}: {error.message}", messages.ERROR)
                 continue
-            self.log_change(request, ended, "Called back.")
+            self.log_change(request, ended, with_note(request, "Called back."))
             self.message_user(request, f"{ended.public_id}: {ended.get_status_display()}.", messages.SUCCESS)
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
@@ -323,6 +331,8 @@ class NativeCoinAdmin(LongList, RecordPage[NativeCoin]):
     @confirms(
         title="Bring it to the hot wallet?",
         consequence="It then belongs to the treasury and pays fees. manage.py sweep_native says what it costs.",
+        told="Nobody: no merchant's balance changes.",
+        note_label=REASON,
     )
     def bring_in(self, request: HttpRequest, queryset: QuerySet[NativeCoin]) -> None:
         try:
@@ -330,6 +340,8 @@ class NativeCoinAdmin(LongList, RecordPage[NativeCoin]):
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:
+            for coin in queryset:
+                self.log_change(request, coin, with_note(request, "Asked for."))
             self.message_user(request, "Asked for. Sweeps shows it on its way.", messages.SUCCESS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

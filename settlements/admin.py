@@ -125,6 +125,7 @@ class SettlementAdmin(ReadOnly, LongList, RecordPage[Settlement]):
             action="retry",
             title="Pay these wallets again?",
             consequence="What went back to the merchant's balance is settled to the same wallets by the next run.",
+            told="The merchant, by the events of the settlement that the next run makes.",
             note_label="Why? What has changed since it failed.",
             describe=_what_retrying_does,
         )

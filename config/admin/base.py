@@ -42,6 +42,7 @@ def confirmation_page(
     action: str,
     title: str,
     consequence: str,
+    told: str = "",
     note_label: str = "",
     answer_label: str = "",
     answers: Sequence[tuple[str, str]] = (),
@@ -49,9 +50,9 @@ def confirmation_page(
 ) -> TemplateResponse | None:
     """The page that has an operator confirm an action on these rows; None once it is confirmed.
 
-    `note_label` adds a note, which is then in `request.POST["note"]`; `answer_label` a short answer, in
-    `request.POST["answer"]`; `answers` are offered for it, each with words. `describe` returns the effect on a row in
-    words.
+    `told` says who hears of it. `note_label` adds a note, which is then in `request.POST["note"]`; `answer_label` a
+    short answer, in `request.POST["answer"]`; `answers` are offered for it, each with words. `describe` returns the
+    effect on a row in words.
     """
     required = [name for name, label in (("note", note_label), ("answer", answer_label)) if label]
     if request.POST.get("confirmed") == "yes" and all(request.POST.get(name, "").strip() for name in required):
@@ -61,6 +62,7 @@ def confirmation_page(
         "opts": page.model._meta,
         "title": title,
         "consequence": consequence,
+        "told": told,
         "rows": [(row.pk, describe(row)) for row in rows],
         "action": action,
         "note_label": note_label,
@@ -82,15 +84,20 @@ def unless(is_possible: Callable[[Any], bool], reason: str) -> Callable[[Any], s
     return refusal
 
 
+REASON = "Why? It is kept with your name."
+"""The label of a reason that operators alone read."""
+
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], None]
 ConfirmedAction = Callable[[Any, HttpRequest, QuerySet[Any]], TemplateResponse | None]
 
 
 def confirms(
-    *, title: str, consequence: str, note_label: str = "", describe: Callable[[Any], str] = str
+    *, title: str, consequence: str, told: str = "", note_label: str = "", describe: Callable[[Any], str] = str
 ) -> Callable[[Action], ConfirmedAction]:
     """Decorator of an action that runs only once an operator has confirmed it on `confirmation_page`."""
-    page_of = partial(confirmation_page, title=title, consequence=consequence, note_label=note_label, describe=describe)
+    page_of = partial(
+        confirmation_page, title=title, consequence=consequence, told=told, note_label=note_label, describe=describe
+    )
 
     def decorate(action: Action) -> ConfirmedAction:
         @wraps(action)
@@ -103,3 +110,8 @@ def confirms(
         return confirmed
 
     return decorate
+
+
+def with_note(request: HttpRequest, words: str) -> str:
+    """The words of an audit row, with the reason that was entered."""
+    return " ".join(filter(None, [words, request.POST.get("note", "").strip()]))

@@ -64,7 +64,12 @@ class ProposalAdmin(ReadOnly, LongList, RecordPage[Proposal]):
     )
 
     @admin.action(description="Agree: it is done at once", permissions=["decide"])
-    @confirms(title="Agree to this?", consequence="It is done at once. Your name is kept beside the proposer's.")
+    @confirms(
+        title="Agree to this?",
+        consequence="It is done at once. Your name is kept beside the proposer's.",
+        told="Whom the proposer's page named: those whom it concerns. The proposer sees it under Proposals.",
+        describe=lambda each: f"{each} Proposed by {each.proposed_by} on {each.proposed_at:%Y-%m-%d %H:%M} UTC.",
+    )
     def agree(self, request: HttpRequest, chosen: QuerySet[Proposal]) -> None:
         self._decide(request, chosen, lambda each: agree(each, by=cast("User", request.user)))
 

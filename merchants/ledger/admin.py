@@ -491,6 +491,7 @@ class StopAdmin(LedgerAdmin):
         title="Let this go on?",
         consequence="What waits there is credited, signed and sent at once, when as many operators agree as the "
         "environment asks for. Your name is kept.",
+        told="Nobody at once. Merchants get the events of what goes on.",
         note_label="What was found out?",
         describe=lambda row: f"{row}, stopped: {row.reason}",
     )

@@ -27,6 +27,7 @@ class ReleasesFromReview(ShowsProposals):
         title="Release these from review?",
         consequence="Once as many people as are needed have agreed, each is treated as if no list named its address, "
         "whatever lists come next. Nobody can call a payout back then.",
+        told="The merchant, without your reason, by the events of what goes on.",
         note_label="Why? It is saved.",
         describe=lambda row: f"{row}: {row.evidence or 'no list names it'}",
     )

@@ -10,7 +10,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.admin.base import LongList, ReadOnly, confirms, unless
+from config.admin.base import REASON, LongList, ReadOnly, confirms, unless, with_note
 from config.admin.columns import RecordPage, Table
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalKind, ProposalStatus
@@ -177,6 +177,8 @@ class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
     @confirms(
         title="Approve these payouts?",
         consequence="Once as many people as are needed have approved a payout it leaves. Nobody can call it back then.",
+        told="The merchant, once it is paid.",
+        note_label=REASON,
         describe=lambda payout: " ".join(filter(None, [f"{payout} to {payout.recipient}", payout.memo])),
     )
     def approve(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
@@ -187,6 +189,7 @@ class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
     @confirms(
         title="Reject these payouts?",
         consequence="They fail for good, and their refunds or settlements with them.",
+        told="The merchant, with your reason, as the refund or settlement fails.",
         note_label="Why? The merchant is shown it.",
     )
     def reject(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
@@ -211,7 +214,7 @@ class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
             except DomainError as error:
                 self.message_user(request, f"{payout.reference}: {error.message}", messages.ERROR)
             else:
-                self.log_change(request, payout, f"{word.capitalize()}.")
+                self.log_change(request, payout, with_note(request, f"{word.capitalize()}."))
                 self.message_user(request, f"{payout.reference} {word}.", messages.SUCCESS)
 
     def has_decide_permission(self, request: HttpRequest) -> bool:

@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin.base import LongList, ReadOnly, confirmation_page, unless
+from config.admin.base import REASON, LongList, ReadOnly, confirmation_page, unless
 from config.admin.columns import RecordPage
 from config.errors import DomainError, InvalidParameter
 from config.money import AmountNotExact, to_units
@@ -81,7 +81,8 @@ class DebtAdmin(ReadOnly, LongList, RecordPage[Debt]):
             title="Write this debt off?" if action == "write_off" else "Was this debt paid to you elsewhere?",
             consequence=f"{consequence} It is booked once as many operators agree as the environment asks for.",
             answer_label="How much of it, in coins (“all” for all of it)",
-            note_label="Why? It is kept with your name.",
+            told="The merchant, among the changes of their balance.",
+            note_label=REASON,
             describe=lambda debt: f"{debt.merchant_name} owes {debt}",
         )
         if question is None:
@@ -137,7 +138,8 @@ class DebtDecisionAdmin(ReadOnly, LongList, RecordPage[DebtDecision]):
             title="Does the merchant owe this again?",
             consequence="It comes off what the merchant has available in that coin; what that lacks, the merchant "
             "owes. It is booked once as many operators agree as the environment asks for.",
-            note_label="Why? It is kept with your name.",
+            told="The merchant, among the changes of their balance.",
+            note_label=REASON,
             describe=lambda each: f"{each.merchant.name}: {each}",
         )
         if question is None:

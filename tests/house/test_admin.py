@@ -30,7 +30,9 @@ def browser(user: User) -> Client:
 
 
 def act(client: Client, page: str, action: str, key: object) -> str:
-    return client.post(page, {"action": action, "_selected_action": [key], "confirmed": "yes"}, follow=True).text
+    return client.post(
+        page, {"action": action, "_selected_action": [key], "confirmed": "yes", "note": "By phone"}, follow=True
+    ).text
 
 
 def test_from_the_address_to_the_reserved_coins(people: People) -> None:

@@ -123,6 +123,8 @@ def test_in_the_admin_and_by_the_command(people: People) -> None:
     assert "12.500000 USDC" in client.get(listing).text
     with transaction.atomic():
         [funding] = Funding.objects.all()
-    client.post(listing, {"action": "cancel", "_selected_action": [funding.pk], "confirmed": "yes"})
+    client.post(
+        listing, {"action": "cancel", "_selected_action": [funding.pk], "confirmed": "yes", "note": "Sent elsewhere"}
+    )
     funding.refresh_from_db()
     assert (funding.status, Proposal.objects.get().status) == ("cancelled", "done")

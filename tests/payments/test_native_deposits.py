@@ -350,7 +350,7 @@ def test_an_operator_brings_it_in_from_the_admin_and_notes_what_became_of_it(cli
     chosen = {"action": "bring_in", "_selected_action": [coin.pk]}
     assert b"belongs to the treasury" in client.post(page, chosen).content
     assert payment.native_coins.get().asked_at is None
-    client.post(page, {**chosen, "confirmed": "yes"})
+    client.post(page, {**chosen, "confirmed": "yes", "note": "Fees"})
     assert payment.native_coins.get().asked_by == "ada@ballast.example"
     form = reverse("admin:payments_nativecoin_change", args=[coin.pk])
     client.post(form, {"note": "given back: 0xabc", "held": "5"})

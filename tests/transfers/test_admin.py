@@ -90,17 +90,19 @@ class TestDeciding:
         assert "Approve these payouts?" in asked
         assert str(held) in asked
         assert not Proposal.objects.exists()
-        assert "another operator must agree, under Proposals" in act(first, "approve", held, confirmed="yes")
-        assert "another operator must agree" in act(first, "approve", held, confirmed="yes")
+        assert "another operator must agree, under Proposals" in act(
+            first, "approve", held, confirmed="yes", note="In order"
+        )
+        assert "another operator must agree" in act(first, "approve", held, confirmed="yes", note="In order")
         drive(ETHEREUM)
         assert fresh(held).status == PayoutStatus.HELD
         assert f"Waits for another operator: Pay {held}" in html.unescape(page(first, "payout_change", held.pk))
-        act(second, "approve", held, confirmed="yes")
+        act(second, "approve", held, confirmed="yes", note="In order")
         finish(ETHEREUM)
         assert fresh(held).status == PayoutStatus.PAID
         assert Proposal.objects.get().proposed_by == ada
         logged = {*LogEntry.objects.filter(user=ada).values_list("change_message", flat=True)}
-        assert logged == {f"Waits for another operator: {Proposal.objects.get()}"}
+        assert logged == {f"Waits for another operator: {Proposal.objects.get()} In order"}
 
     def test_one_person_rejects_and_says_why(self, held: Payout) -> None:
         client, _ = operator()
@@ -114,7 +116,7 @@ class TestDeciding:
             "rejected",
             "Not our merchant.",
         )
-        assert "Only a payout that is held" in act(client, "approve", held, confirmed="yes")
+        assert "Only a payout that is held" in act(client, "approve", held, confirmed="yes", note="In order")
 
     @pytest.mark.parametrize("action", ["approve", "reject"])
     def test_whoever_may_only_look_decides_nothing(self, held: Payout, action: str) -> None:

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from config.admin.base import LongList, ReadOnly, confirms, unless
+from config.admin.base import REASON, LongList, ReadOnly, confirms, unless, with_note
 from config.admin.columns import RecordPage
 from config.environments import Environment
 from config.errors import DomainError
@@ -185,6 +185,8 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
     @confirms(
         title="Cancel these withdrawals?",
         consequence="What is not signed yet does not leave, and is the house's again.",
+        told="Operators alone: it is the house's own money.",
+        note_label=REASON,
     )
     def cancel(self, request: HttpRequest, chosen: QuerySet[Withdrawal]) -> None:
         for withdrawal in chosen:
@@ -193,7 +195,7 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
             except DomainError as error:
                 self.message_user(request, f"{withdrawal}: {error.message}", messages.ERROR)
                 continue
-            self.log_change(request, withdrawal, "Cancelled.")
+            self.log_change(request, withdrawal, with_note(request, "Cancelled."))
             self.message_user(request, f"{withdrawal}: {ended.get_status_display()}.", messages.SUCCESS)
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
@@ -257,6 +259,8 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
         title="May the house be paid at these addresses?",
         consequence="Once as many operators have agreed as the environment asks for, withdrawals to them can be "
         "proposed. Compare each address with its owner by another way than a mail.",
+        told="Operators alone: it is the house's own money.",
+        note_label=REASON,
     )
     def allow(self, request: HttpRequest, chosen: QuerySet[AllowedAddress]) -> None:
         for listed in chosen:
@@ -265,18 +269,20 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
             except DomainError as error:
                 self.message_user(request, f"{listed}: {error.message}", messages.ERROR)
                 continue
-            self.log_change(request, listed, f"{proposal.get_status_display()}.")
+            self.log_change(request, listed, with_note(request, f"{proposal.get_status_display()}."))
             show_outcome(self, request, proposal)
 
     @admin.action(description="Remove: nothing more is paid to it", permissions=["add"])
     @confirms(
         title="Remove these addresses?",
         consequence="At once. Withdrawals to them that are not signed yet are called back.",
+        told="Operators alone: it is the house's own money.",
+        note_label=REASON,
     )
     def remove(self, request: HttpRequest, chosen: QuerySet[AllowedAddress]) -> None:
         for listed in chosen:
             leaving = remove_address(listed, by=cast("User", request.user))
-            self.log_change(request, listed, "Removed.")
+            self.log_change(request, listed, with_note(request, "Removed."))
             self.message_user(request, f"{listed} is removed.", messages.SUCCESS)
             for withdrawal in leaving:
                 self.message_user(request, f"{withdrawal} is on its way already.", messages.WARNING)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from config.admin.base import LongList, ReadOnly, confirms, unless
+from config.admin.base import REASON, LongList, ReadOnly, confirms, unless, with_note
 from config.admin.columns import RecordPage
 from config.errors import DomainError
 from merchants.four_eyes.admin import show_outcome
@@ -88,6 +88,8 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
     @confirms(
         title="Wait for these coins no longer?",
         consequence="Nothing is booked for them. Should they come, reconcile says that the wallet holds too much.",
+        told="Operators alone: it is the house's own money.",
+        note_label=REASON,
     )
     def cancel(self, request: HttpRequest, chosen: QuerySet[Funding]) -> None:
         for funding in chosen:
@@ -96,7 +98,7 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
             except DomainError as error:
                 self.message_user(request, f"{funding}: {error.message}", messages.ERROR)
                 continue
-            self.log_change(request, funding, "Cancelled.")
+            self.log_change(request, funding, with_note(request, "Cancelled."))
             self.message_user(request, f"{funding} is not waited for any more.", messages.SUCCESS)
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:

@@ -72,6 +72,7 @@ class MissingCoinsAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[MissingCo
             action=action,
             title=f"Propose: {bearer.label.lower()} bears the loss?",
             consequence=consequence,
+            told="The merchant, by an event of the payment.",
             note_label="What happened to the coins, and why so?",
         )
         if question is None:
