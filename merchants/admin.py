@@ -92,7 +92,6 @@ class UserAdmin(DjangoUserAdmin[User]):
         (None, {"fields": ("email", "name", "password")}),
         ("What they may do", {"fields": ("is_active", "is_staff", "groups", "is_superuser")}),
         ("Rights besides those of a role", {"classes": ("collapse",), "fields": ("user_permissions",)}),
-        ("As an operator", {"fields": ("mails_proposals",)}),
         ("Dates", {"fields": ("joined_at", "last_login")}),
     )
     add_fieldsets = (

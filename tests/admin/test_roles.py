@@ -52,7 +52,7 @@ ACTS: dict[str, str] = {
         "Payout:release PayoutPolicy:approval_above,daily_limit,merchant_daily_limit,transfer_limit "
         "ReadingRequest:environment,last_height,network,read_again RoleChange:know SignUp:let_in,turn_away "
         "Stop:address,asset,environment,is_halt,lift,merchant,network,reason "
-        "User:email,is_active,mails_proposals,name,password,password1,password2,usable_password Wallet:freeze"
+        "User:email,is_active,name,password,password1,password2,usable_password Wallet:freeze"
     ),
 }
 """What each role can send to the pages of the admin: fields, actions and routes, by the page's model."""

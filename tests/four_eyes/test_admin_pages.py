@@ -72,7 +72,7 @@ ONE: dict[str, str] = {
     "Settlement": "retry",
     "SignUp": "let_in turn_away",
     "Stop": "address asset environment is_halt merchant network reason",
-    "User": "auth_user_password_change email mails_proposals name password password1 password2 usable_password",
+    "User": "auth_user_password_change email name password password1 password2 usable_password",
     "Wallet": "freeze",
     "Withdrawal": "cancel",
 }

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -26,6 +28,16 @@ def operator(email: str, *permissions: str, **fields: object) -> User:
     user = make_user(email, is_staff=True, **{"mails_proposals": True, **fields})
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return user
+
+
+def test_an_operator_wishes_it_on_their_own_page() -> None:
+    ada, client = operator("ada@example.com", "view_proposal", mails_proposals=False), Client()
+    client.force_login(ada)
+    page = reverse("operators_account")
+    for entered in ({"mails_proposals": "on"}, {}):
+        assert "mails_proposals" in client.post(page, entered, follow=True).text
+        ada.refresh_from_db()
+        assert ada.mails_proposals == bool(entered)
 
 
 @pytest.mark.parametrize("people_needed", [2, 1])

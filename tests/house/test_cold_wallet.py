@@ -274,7 +274,7 @@ def test_the_pages_show_both_wallets_propose_a_skim_and_explain_a_move(people: P
     assert held() == (10, 90, 0)
     page = ada.get(wallets_page).text
     assert "Refill: the keepers of the cold wallet send" in page
-    assert "amount: 20.000000 USDC" in page
+    assert 'amount: <code class="whole">20.000000 USDC</code>' in page
 
     keepers_send(5, somebody(ETHEREUM, "a stranger"))
     follow_cold()

@@ -249,7 +249,7 @@ def test_a_run_is_kept_with_its_first_findings(books: None) -> None:
     assert len(kept.findings) == FINDINGS_KEPT
     assert kept.checks[0]["check"] == "I0"
     assert kept.finished_at >= kept.started_at
-    assert str(kept).endswith(" warnings")
+    assert str(kept).startswith("Warnings, ")
 
 
 def test_progress_is_shown_to_a_terminal_only(books: None) -> None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
 from config.admin.roles import ADMIN, Role
 from config.admin.values import Shown, related
@@ -42,10 +43,17 @@ class Done:
 
 
 @never_cache
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @admin.site.admin_view
 def show_own_account(request: HttpRequest) -> HttpResponse:
+    """The page; by POST whether this operator gets a mail about each proposal that waits for them."""
     user = cast("User", request.user)
+    if request.method == "POST":
+        user.mails_proposals = "mails_proposals" in request.POST
+        user.save(update_fields=["mails_proposals"])
+        told = "You get a mail" if user.mails_proposals else "You get no more mails"
+        messages.success(request, f"{told} about proposals that wait for you.")
+        return redirect("operators_account")
     groups = set(user.groups.values_list("name", flat=True))
     roles = [ADMIN] if user.is_superuser else [role.value for role in Role if role.group in groups]
     own = sorted(groups - {role.group for role in Role})
@@ -57,6 +65,7 @@ def show_own_account(request: HttpRequest) -> HttpResponse:
         "has_own_permissions": not user.is_superuser and user.user_permissions.exists(),
         "factors": second_factors.of(user),
         "log_ins": log_ins.of(user, request.session.session_key),
+        "sees_proposals": user.has_perm("four_eyes.view_proposal"),
         "proposals": waiting_for(user) if user.has_perm("four_eyes.view_proposal") else [],
         "done": sorted(_done_by(user), key=lambda each: each.at, reverse=True)[:SHOWN],
     }
