@@ -22,6 +22,7 @@ from config.admin.columns import Details, RecordPage
 from config.admin.roles import ADMIN, PREFIX, Role
 from config.admin.values import YES_NO
 from config.environments import Environment
+from config.pages.typed_amounts import AmountField
 from config.pages.wording import percent
 from merchants.access import scopes
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
@@ -135,7 +136,7 @@ class SettingsInline(ReadOnly, Details[MerchantSettings, Merchant]):
 
 
 class MerchantForm(forms.ModelForm[Merchant]):
-    fee = forms.DecimalField(
+    fee = AmountField(
         required=False,
         min_value=0,
         max_value=Decimal(MAX_FEE_BPS) / 100,

@@ -39,7 +39,8 @@ PAYERS = (
     "refunds/pages/sender_return.py", "refunds/pages/forms.py:DestinationForm",
     "refunds/pages/forms.py:PayerDestinationForm", "refunds/pages/forms.py:_REFUSED", "refunds/wording.py:ADDRESSES",
     "refunds/wording.py:MEMOS", "refunds/wording.py:FAILURES", "refunds/wording.py:asset",
-    "merchants/pages/forms.py:AmountField", "merchants/pages/forms.py:PriceField", "merchants/pages/forms.py:LIMITS",
+    "config/pages/typed_amounts.py:AmountField", "merchants/pages/forms.py:PriceField",
+    "merchants/pages/forms.py:LIMITS",
 )  # fmt: skip
 """What payers read: files, folders, and single classes, functions and tables of a file."""
 _MEMBERS = ("payments/checkout/preview.py", "payments/checkout/simulator.py:SCENARIOS")

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from config.api.pagination import KeyRange
 from config.coins import COINS
 from config.errors import DomainError
-from config.pages.typed_amounts import readings_of, unambiguous
+from config.pages.typed_amounts import AmountField, unambiguous
 from merchants.models import LatePayments, MerchantSettings, SettlementFrequency, Surplus
 from merchants.roles import Action
 from merchants.services import (
@@ -76,28 +76,6 @@ class LookMixin(forms.Form):
         """Shows the refusal of a service at the field that it names."""
         field = self.field_of_param.get(refusal.param or "", refusal.param)
         self.add_error(field if field in self.fields else None, refusal.message)
-
-
-class AmountField(forms.DecimalField):
-    """A number as people write it, `12.50` or `12,50`: a Decimal once it is valid. One with two readings is refused."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("widget", forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}))
-        messages = {"invalid": gettext_lazy("Enter an amount such as 12.50."), **options.pop("error_messages", {})}
-        super().__init__(error_messages=messages, **options)
-
-    def prepare_value(self, value: Any) -> Any:
-        return unambiguous(value) if isinstance(value, Decimal) else value
-
-    def to_python(self, value: Any) -> Any:
-        readings = readings_of(str(value)) if value not in self.empty_values else []
-        if len(readings) > 1:
-            raise ValidationError(
-                _("“%(typed)s” can be read as %(more)s or as %(less)s. Write %(more)s or %(less)s."),
-                params={"typed": value, "more": f"{readings[0]:f}", "less": unambiguous(readings[1])},
-                code="ambiguous",
-            )
-        return super().to_python(readings[0] if readings else value)
 
 
 class PriceField(AmountField):

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from config.coins import COINS
-from merchants.pages.forms import AmountField, FilterForm, LookMixin, SearchField
+from config.pages.typed_amounts import AmountField
+from merchants.pages.forms import FilterForm, LookMixin, SearchField
 from payments.chains import registry
 from payments.dashboard.search.filters import PaymentFilter
 from payments.states import DiscrepancyKind, PaymentStatus

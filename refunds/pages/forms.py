@@ -12,7 +12,8 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError
-from merchants.pages.forms import AmountField, FilterForm, LookMixin, SearchField
+from config.pages.typed_amounts import AmountField
+from merchants.pages.forms import FilterForm, LookMixin, SearchField
 from payments.chains.profiles import Family
 from payments.dashboard.forms import ShownForm
 from payments.rates.amounts import MAX_FIAT_AMOUNT

@@ -9,8 +9,8 @@ from importlib import import_module
 import pytest
 from django import forms
 
-from config.pages.typed_amounts import readings_of, unambiguous
-from merchants.pages.forms import AmountField, PriceField
+from config.pages.typed_amounts import AmountField, readings_of, unambiguous
+from merchants.pages.forms import PriceField
 from payments.dashboard.forms import PaymentFilterForm
 from payments.dashboard.search.filters import PaymentFilter
 

@@ -9,7 +9,7 @@ from django import forms
 
 from config.environments import Environment
 from config.money import AmountNotExact, to_units
-from merchants.pages.forms import AmountField
+from config.pages.typed_amounts import AmountField
 from payments.chains import registry
 from payments.transfers.states import MemoType
 from payments.treasury.house.cold.wallet_target import floats
