@@ -16,6 +16,7 @@ from payments.models import Deposit
 from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
 from payments.monitoring.states import AlarmKind
 from payments.stories.sections import MOST
+from payments.suspense import review
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import HoldReason, PayoutStatus
 from payments.treasury.losses.models import MissingCoins, MissingStatus
@@ -70,6 +71,10 @@ def _transfer(alarm: Alarm) -> Found:
 
 
 def _screened(alarm: Alarm) -> Found:
+    """What is held; without a subject the deposits about whose senders the network's oracle gives no answer."""
+    if not alarm.subject:
+        yield from review.unanswered(alarm.environment, alarm.network).order_by("seen_at")[:MOST]
+        return
     for deposit in Deposit.objects.filter(pk=alarm.subject).select_related("payment"):
         yield deposit
         if deposit.payment is not None:

@@ -123,6 +123,8 @@ class TestAlarms:
             alarm = Alarm.objects.create(environment=SANDBOX, network=ETHEREUM, kind=kind, subject=subject, message="?")
             shown = page(client, "operations_alarm_change", alarm.pk).partition("What to look at")[2]
             assert page_of(type(record), record.pk) in shown, kind
+        silent = Alarm.objects.create(environment=SANDBOX, network=ETHEREUM, kind=AlarmKind.SCREENED, message="?")
+        assert page(client, "operations_alarm_change", silent.pk)
 
     def test_somebody_looks_after_it(self) -> None:
         there_is(LOW)
