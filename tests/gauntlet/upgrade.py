@@ -153,7 +153,9 @@ class Shoppers:
     """A thread for each merchant: one payment after the other is made, paid and refunded, at whichever web is there."""
 
     def __init__(self, shop: Shop, keys: list[dict[str, str]]) -> None:
-        self.webs: list[str] = []
+        self._webs: list[str] = []
+        self._underway: Counter[str] = Counter()
+        self._choosing = threading.Lock()
         self.answers: list[Answer] = []
         self.journeys: list[Journey] = []
         self.payments: list[str] = []
@@ -161,6 +163,12 @@ class Shoppers:
         self._shop, self._keys = shop, keys
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
+
+    def turn_to(self, *webs: str) -> None:
+        """Send requests to these webs from now on, and return once the others have answered, as a proxy drains one."""
+        with self._choosing:
+            self._webs = list(webs)
+        _wait_for(lambda: not any(self._underway[each] for each in set(self._underway) - set(webs)))
 
     def register(self) -> None:
         for key in self._keys:
@@ -195,8 +203,10 @@ class Shoppers:
         """The record, or None where there is none."""
         data = json.dumps(body).encode()
         headers = {**key, "Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
-        url = f"{random.choice(self.webs)}/sandbox/v1{path}"
-        request = urllib.request.Request(url, data, headers)  # noqa: S310 - our own
+        with self._choosing:
+            web = random.choice(self._webs)
+            self._underway[web] += 1
+        request = urllib.request.Request(f"{web}/sandbox/v1{path}", data, headers)  # noqa: S310 - our own
         began, status, record, refusal = time.monotonic(), 0, None, ""
         try:
             with urllib.request.urlopen(request, timeout=40) as reply:  # noqa: S310 - our own
@@ -206,6 +216,9 @@ class Shoppers:
             refusal = f"{path} {error.read(1000).decode(errors='replace')}" if status < 500 else ""
         except OSError:
             pass
+        finally:
+            with self._choosing:
+                self._underway[web] -= 1
         self.answers.append(Answer(began, time.monotonic() - began, status, refusal))
         return record
 
@@ -253,7 +266,7 @@ def run(installation: Installation, _chance: random.Random) -> list[Check]:
             after = Version(installation, f"{number} new", _checked_out(installation, new))
             before.start(*PROCESSES)
             if number == 0:
-                shoppers.webs = [before.url]
+                shoppers.turn_to(before.url)
                 shoppers.register()
             figures.append(_upgrade(before, after, shoppers, progress))
             progress.say(f"{_name(old)} to {_name(new)}: {figures[-1]}", now=True)
@@ -286,7 +299,8 @@ class Figure:
 
 def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Progress) -> Figure:
     """With the old processes running; leave the new ones running."""
-    shoppers.webs, begun = [before.url], time.monotonic()
+    shoppers.turn_to(before.url)
+    begun = time.monotonic()
     shoppers.start()
     _wait_for(lambda: shoppers.ended(begun) >= BEFORE)
     progress.say(f"{shoppers.ended(begun)} journeys before the migrations", now=True)
@@ -304,10 +318,10 @@ def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Prog
     half_done = sum(each.ended is None for each in shoppers.journeys)
     before.stop("worker", "beat")
     after.start("web")
-    shoppers.webs = [before.url, after.url]
+    shoppers.turn_to(before.url, after.url)
     mixed = time.monotonic()
     _wait_for(lambda: shoppers.ended(mixed) > 0)
-    shoppers.webs = [after.url]
+    shoppers.turn_to(after.url)
     before.stop("web")
     stopped = time.monotonic()
     _wait_for(lambda: shoppers.ended(stopped) >= NEW_ALONE)
