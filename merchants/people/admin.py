@@ -128,7 +128,7 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
             action="look" if environment == Environment.PRODUCTION else "look_in_sandbox",
             title="Look at this merchant's dashboard?",
             consequence="For an hour at most you see it as one of its viewers does: no secrets, and nothing can be "
-            "changed, here in the admin neither, until you stop. Its owners get a mail, and its audit log a row, with "
+            "changed, not even in the admin, until you stop. Its owners get a mail, and its audit log a row, with "
             "your name and your reason.",
             note_label="Why? The merchant reads it.",
             describe=lambda merchant: f"{merchant}, {environment.label}; {_told(merchant)}",
