@@ -36,10 +36,10 @@ NOT_WORDS = {
     "a class": re.compile(r"\b(?!USDC|USDT|PostgreSQL|JavaScript)[A-Z][a-z]+[A-Z][a-z]+[A-Za-z]*\b"),
 }
 ALLOWED = re.compile(
-    r"\b[a-z]{3}_[0-9a-z]{26}\b|\b[a-z]{3}_…\w{8}|pk_test_\w+|pk_live_\w+|\b(?:payment|refund|settlement)\.\w+"
+    r"\b[a-z]{3}_[0-9a-z]{26}\b|\w+…\w+|pk_test_\w+|pk_live_\w+|\b(?:payment|refund|settlement)\.\w+"
     r"|bundled table of [\d-]+|memo \d+|manage\.py \w+"
 )
-"""Public ids and names of events, which the API and the dashboard show as well."""
+"""Public ids, what is shortened, and names of events, which the API and the dashboard show as well."""
 
 
 class VisibleText(HTMLParser):
