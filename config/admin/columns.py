@@ -401,17 +401,11 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
     refusals: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
     """By action: why a record would be refused by it now; empty where it would not be."""
 
-    def allows(self, action: str, row: M) -> bool:
-        """False for an action that this record has no use for: its page has no button for it."""
-        return True
-
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
         row = context.get("original")
         if row is not None:
             actions: Any = self.get_actions(request).items()
-            offered = [
-                (name, words) for name, (_, _, words) in actions if name != "delete_selected" and self.allows(name, row)
-            ]
+            offered = [(name, words) for name, (_, _, words) in actions if name != "delete_selected"]
             reasons = {name: self.refusals[name](row) for name, _ in offered if name in self.refusals}
             rest = [each for each in offered if not reasons.get(each[0])]
             refused = [(words, reasons[name]) for name, words in offered if reasons.get(name)]

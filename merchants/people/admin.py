@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -15,7 +15,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from config.admin.base import ReadOnly, confirmation_page, confirms
+from config.admin.base import ReadOnly, confirmation_page, confirms, unless
 from config.admin.columns import RecordPage, Table
 from config.environments import Environment
 from config.errors import DomainError
@@ -60,6 +60,10 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
     """Merchants with their members: whom an operator adds, another must agree to."""
 
     actions = ("suspend", "resume", "look", "look_in_sandbox")
+    refusals: ClassVar = {
+        "suspend": unless(lambda row: row.is_active, "it is suspended."),
+        "resume": unless(lambda row: not row.is_active, "it is not suspended."),
+    }
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
@@ -105,9 +109,6 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
 
     def has_look_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(viewing.PERMISSION)
-
-    def allows(self, action: str, row: Merchant) -> bool:
-        return row.is_active == (action == "suspend") if action in ("suspend", "resume") else True
 
     @admin.action(description="Look at its dashboard: production", permissions=["look"])
     def look(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> HttpResponse | None:

@@ -97,18 +97,14 @@ def screen_senders(environment: str, network: str) -> None:
     now = timezone.now()
     due = Deposit.objects.filter(environment=environment, network=network, screen_at__lte=now)
     rows = list(due.order_by("screen_at")[:SENDERS_AT_ONCE])
-    answered = query_oracle(adapter, {row.sender for row in rows})
-    keys = [row.pk for row in rows if row.sender in answered]
-    Deposit.objects.filter(pk__in=keys).update(screen_at=None)
-    for row in rows:
-        if row.sender in answered:
-            continue
-        here = Deposit.objects.filter(pk=row.pk)
-        if row.seen_at + GIVEN_UP_AFTER > now:
-            here.update(screen_at=now + AGAIN_AFTER)
-        else:
-            here.update(screen_at=None)
-            here.filter(evidence="").update(evidence=no_answer(adapter))
+    answered = list(query_oracle(adapter, {row.sender for row in rows}))
+    queried = due.filter(pk__in=[row.pk for row in rows])  # not those that came from another sender meanwhile
+    queried.filter(sender__in=answered).update(screen_at=None)
+    since = now - GIVEN_UP_AFTER
+    queried.filter(seen_at__gt=since).update(screen_at=now + AGAIN_AFTER)
+    given_up = queried.filter(seen_at__lte=since)
+    given_up.filter(evidence="").update(evidence=no_answer(adapter))
+    given_up.update(screen_at=None)
 
 
 def unanswered(environment: str, network: str) -> QuerySet[Deposit]:

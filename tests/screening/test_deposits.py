@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from config.errors import DomainError
 from merchants.models import User
@@ -118,6 +119,25 @@ def test_money_that_counted_before_stays_and_what_is_confirmed_later_is_held(tmp
     assert [each.pk for each in review.alarming("sandbox", ETHEREUM)] == [Deposit.objects.get(payment=new).pk]
     assert (now(old).status, discrepancies(new)) == ("completed", [("review", new.due)])
     assert_all_is_well()
+
+
+def test_a_sender_that_changes_while_the_oracle_is_queried_is_queried_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    pay_from(make_payment(), address_named(ETHEREUM, "before"))
+    found = Deposit.objects.all()
+
+    def queried(chain: object, addresses: object) -> object:
+        """Meanwhile a reorganisation has put another sender's transfer in its place."""
+        found.update(sender=address_named(ETHEREUM, "after"), screen_at=timezone.now())
+        return addresses
+
+    monkeypatch.setattr(review, "oracle_of", lambda environment, network: "0x1")
+    monkeypatch.setattr(review, "query_oracle", queried)
+    found.update(screen_at=timezone.now())
+    review.screen_senders("sandbox", ETHEREUM)
+    assert found.get().screen_at is not None
+    monkeypatch.setattr(review, "query_oracle", lambda chain, addresses: addresses)
+    review.screen_senders("sandbox", ETHEREUM)
+    assert found.get().screen_at is None
 
 
 def test_without_a_list_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
