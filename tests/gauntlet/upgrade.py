@@ -13,8 +13,8 @@ import urllib.error
 import urllib.request
 import uuid
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,7 @@ class Shoppers:
         self.payments: list[str] = []
         self.refunds: list[str] = []
         self._shop, self._keys = shop, keys
+        self._refunding = [threading.Lock() for _ in keys]
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -170,13 +171,24 @@ class Shoppers:
             self._webs = list(webs)
         _wait_for(lambda: not any(self._underway[each] for each in set(self._underway) - set(webs)))
 
+    @contextmanager
+    def all_refunded(self) -> Iterator[None]:
+        """Keep payments from being made meanwhile, once each that was made has its refund requested: whoever settles
+        here leaves nothing of a payment to refund.
+        """
+        with ExitStack() as stack:
+            for lock in self._refunding:
+                stack.enter_context(lock)
+            yield
+
     def register(self) -> None:
         for key in self._keys:
             self._call(key, "/webhooks", {"url": self._shop.url(), "events": ["*"]})
 
     def start(self) -> None:
         self._over.clear()
-        self._threads = [threading.Thread(target=self._shop_on, args=[key], daemon=True) for key in self._keys]
+        shoppers = zip(self._keys, self._refunding, strict=True)
+        self._threads = [threading.Thread(target=self._shop_on, args=each, daemon=True) for each in shoppers]
         for thread in self._threads:
             thread.start()
 
@@ -222,30 +234,33 @@ class Shoppers:
         self.answers.append(Answer(began, time.monotonic() - began, status, refusal))
         return record
 
-    def _shop_on(self, key: dict[str, str]) -> None:
+    def _shop_on(self, key: dict[str, str], refunding: threading.Lock) -> None:
         while not self._over.is_set():
-            journey = Journey(time.monotonic())
-            self.journeys.append(journey)
-            if self._pay_and_refund(key):
+            with refunding:
+                journey = Journey(time.monotonic())
+                self.journeys.append(journey)
+                refund = self._pay_and_refund(key)
+            if refund is not None and self._hears_of("refund.completed", refund):
                 journey.ended = time.monotonic()
             else:
                 time.sleep(0.2)
 
-    def _pay_and_refund(self, key: dict[str, str]) -> bool:
+    def _pay_and_refund(self, key: dict[str, str]) -> str | None:
+        """The refund's id."""
         coin = {"cryptocurrency": "USDC", "network": random.choice(["polygon", "ethereum"]), "merchantWallet": WALLET}
         payment = self._call(key, "/payments", {"amount": 10, "currency": "USD", **coin})
         if payment is None:
-            return False
+            return None
         self.payments.append(payment["id"])
         if self._call(key, f"/payments/{payment['id']}/simulate", {"scenario": "exact"}) is None:
-            return False
+            return None
         if not self._hears_of("payment.completed", payment["id"]):
-            return False
+            return None
         refund = self._call(key, "/refunds", {"paymentId": payment["id"], "amount": 4})
         if refund is None:
-            return False
+            return None
         self.refunds.append(refund["id"])
-        return self._hears_of("refund.completed", refund["id"])
+        return str(refund["id"])
 
     def _hears_of(self, event: str, record: str) -> bool:
         """Whether a webhook says so in time."""
@@ -309,7 +324,8 @@ def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Prog
     migrated = time.monotonic()
     if code:
         progress.say(said, now=True)
-    settled, told = before.installation.manage("run_settlements", "--now", code=before.code)
+    with shoppers.all_refunded():
+        settled, told = before.installation.manage("run_settlements", "--now", code=before.code)
     if settled:
         progress.say(told, now=True)
     _wait_for(lambda: shoppers.ended(migrated) >= OLD_ALONE)
