@@ -60,7 +60,7 @@ def alarms() -> Iterator[str]:
 
 
 def marks(allowed: Iterable[bool]) -> list[str]:
-    return ["yes" if is_allowed else "no" for is_allowed in allowed]
+    return ["yes" if is_allowed else "–" for is_allowed in allowed]
 
 
 def permissions() -> Iterator[str]:
@@ -73,24 +73,25 @@ def permissions() -> Iterator[str]:
 
 
 def operators() -> Iterator[str]:
-    """Every list of the admin, with what each role of operators may do there."""
+    """Lists and pages of the admin, with what each role of operators may do there; equal ones share a row."""
     from django.contrib import admin
 
     from config.admin.roles import Role
     from config.admin.site import GROUPS, PAGES
 
     pages = {model._meta.label: page for model, page in admin.site._registry.items()}
-    rows = [
-        (f"{group}: {pages[label].opts.verbose_name_plural}", *(_rights(pages[label], role) for role in Role))
-        for group, labels in GROUPS.items()
-        for label in labels
-    ]
-    own = [
-        (f"{group}: {page.title}", *("see" if _may(role, *page.permissions) else "no" for role in Role))
-        for group, pages_of_group in PAGES.items()
-        for page in pages_of_group
-    ]
-    return table(("list or page", *(role.label for role in Role)), *rows, *own)
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for group, labels in GROUPS.items():
+        for page in (pages[label] for label in labels):
+            rights = (_rights(page, role) for role in Role)
+            rows.setdefault((group, *rights), []).append(str(page.opts.verbose_name_plural))
+        for own in PAGES.get(group, ()):
+            rights = ("see" if _may(role, *own.permissions) else "–" for role in Role)
+            rows.setdefault((group, *rights), []).append(own.title)
+    return table(
+        ("lists and pages", *(role.label for role in Role)),
+        *((f"{group}: {', '.join(names)}", *rights) for (group, *rights), names in rows.items()),
+    )
 
 
 def _may(role: Any, *permissions: str) -> bool:
@@ -106,7 +107,7 @@ def _rights(page: Any, role: Any) -> str:
     request: Any = RequestFactory().get("/admin/")
     request.user = SimpleNamespace(has_perm=lambda name, row=None: _may(role, name), is_superuser=False)
     if not page.has_view_permission(request):
-        return "no"
+        return "–"
     verbs = ["see", *(verb for verb in ("add", "change") if getattr(page, f"has_{verb}_permission")(request))]
     verbs += ["delete"] if page.has_delete_permission(request) else []
     words = (words for name, (_, _, words) in page.get_actions(request).items() if name != "delete_selected")
@@ -114,10 +115,15 @@ def _rights(page: Any, role: Any) -> str:
 
 
 def actions() -> Iterator[str]:
-    from merchants.roles import Action
+    """The actions that each permission allows."""
+    from merchants.roles import Action, Permission
 
-    rows = ((f"`{each.value}`", each.label, f"`{each.permission.value}`") for each in Action)
-    return table(("action", "in words", "needs"), *rows)
+    rows: dict[Permission, list[str]] = {each: [] for each in Permission}
+    for action in Action:
+        rows[action.permission].append(f"`{action.value}`")
+    return table(
+        ("needs", "actions"), *((f"`{needs.value}`", ", ".join(names)) for needs, names in rows.items() if names)
+    )
 
 
 def scopes() -> Iterator[str]:

@@ -1,5 +1,4 @@
-"""The page of events and `webhooks/events/samples.json` are written by the code: real events, with what differs from
-run to run made to stand still.
+"""`webhooks/events/samples.json` is written by the code: real events, with what differs from run to run replaced.
 
 WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
 """

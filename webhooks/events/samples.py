@@ -10,7 +10,7 @@ from typing import Any
 from config.api.renderers import read_json
 
 SAMPLES = Path(__file__).with_name("samples.json")
-"""Written by tests/webhooks/test_samples.py from real records, like docs/webhook-events.md."""
+"""Written by tests/webhooks/test_samples.py from real records."""
 
 
 def sample_of(type: str) -> Mapping[str, Any]:
