@@ -14,13 +14,13 @@ class OperatorsAdminConfig(AdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        # Django makes the permissions of an app at its own turn, so the last one's is when those of all are there.
+        # Django makes the permissions of one app after the other: after the last one all are there.
         last = [each for each in apps.get_app_configs() if each.models_module is not None][-1]
         post_migrate.connect(_keep_roles, sender=last, dispatch_uid="roles of operators")
 
 
 def _keep_roles(using: str, apps: Any, **signal: Any) -> None:
-    """Runs as the owner of the tables, as every migration: the web may not write to groups."""
+    """Update the groups of the roles, as the owner of the tables: the web may not write to groups."""
     from config.admin.roles import keep_groups_in_step
 
     if "group" in apps.all_models["auth"]:

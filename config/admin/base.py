@@ -74,7 +74,7 @@ def confirmation_page(
 
 
 def unless(is_possible: Callable[[Any], bool], reason: str) -> Callable[[Any], str]:
-    """Refusal of the records for which this is not so, with the reason; `{}` in it is what state they are in."""
+    """The function that refuses a record unless `is_possible`, with this reason; `{}` in it is the record's status."""
 
     def refusal(row: Any) -> str:
         if is_possible(row):

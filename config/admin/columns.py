@@ -91,7 +91,7 @@ LABELS = {
 
 
 _NAMING = re.compile(r"^(is|was|has) | bps$", re.IGNORECASE)
-"""What names of fields have that a label has not: a value says yes or no by itself, and a share has its sign."""
+"""Parts of the names of fields that labels leave out, as the values say yes or no, or have a percent sign."""
 
 
 def shown(page: Readable, row: Any, field: models.Field[Any, Any], *, is_page: bool, is_link: bool) -> Shown:
@@ -384,7 +384,7 @@ P = TypeVar("P", bound=Model)
 
 
 class CountedInPart(Paginator[Any]):
-    """Pages of a list of which no more than MOST_COUNTED rows are counted: filters and search find older ones."""
+    """Pages of a list of which at most MOST_COUNTED rows are counted and shown; filters and search find older ones."""
 
     most_counted = MOST_COUNTED
 
@@ -399,7 +399,7 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
 
     paginator = CountedInPart
     refusals: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
-    """By action: why a record would be refused by it now; empty where it would not be."""
+    """By action, a function that returns why it would refuse a record now, or nothing."""
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
         row = context.get("original")

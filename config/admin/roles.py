@@ -74,13 +74,13 @@ RIGHTS: dict[str, Rights] = {
     "settlements.Settlement": Rights(view=EVERYBODY, change=(FINANCE,)),
     "transfers.Payout": Rights(view=EVERYBODY, change=(FINANCE,)),
     "transfers.TransferLine": Rights(view=EVERYBODY),
-    # It also lets payouts go on that were stopped as a whole.
+    # Changing it is also the permission to lift a stop of all payouts.
     "transfers.PayoutPolicy": Rights(view=MONEY, change=(SECURITY,)),
     "house.Withdrawal": Rights(view=MONEY, add=(FINANCE,)),
     "house.Funding": Rights(view=MONEY, add=(FINANCE,)),
     "house.AllowedAddress": Rights(view=MONEY, add=(FINANCE,)),
     "screening.SanctionsList": Rights(view=MONEY),
-    # Stands for releasing from review what a list names.
+    # Changing one is the permission to release from review: lists are imported, never changed.
     "screening.ListedAddress": Rights(view=MONEY, change=(SECURITY,)),
     # Merchants
     "merchants.Merchant": Rights(view=EVERYBODY, change=MONEY, more={"view_as_merchant": (SUPPORT, SECURITY)}),
@@ -107,7 +107,7 @@ RIGHTS: dict[str, Rights] = {
     "payments.NativeCoin": Rights(view=MONEY, change=(FINANCE,)),
     "operations.RoleChange": Rights(view=MONEY, change=(SECURITY,)),
     "payments.ReadingRequest": Rights(view=EVERYBODY),
-    # Stands for reading blocks again, and for letting a halted network go on.
+    # Changing one is the permission to have blocks read again and to lift the halt of a network.
     "payments.ScanCursor": Rights(view=MONEY, change=(SECURITY,)),
     # Webhooks
     "webhooks.Endpoint": Rights(view=(SUPPORT, SECURITY)),
@@ -137,7 +137,7 @@ RIGHTS: dict[str, Rights] = {
     "simulated_chain.SimulatedTransaction": Rights(),
     "simulated_chain.SimulatedTransfer": Rights(),
 }
-"""Rights on each model that the admin shows; a model without a row fails a test. Pages of their own ask for these."""
+"""Rights on each model that the admin shows; a model without a row fails a test. Pages of no model require some too."""
 
 
 def permissions_of(role: Role) -> Iterator[tuple[str, str]]:

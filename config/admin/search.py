@@ -26,21 +26,21 @@ from config.pages.typed_amounts import readings_of
 from config.pages.wording import coins
 
 MOST_SHOWN = 5
-"""Of each kind."""
+"""Records shown of each kind."""
 
 NEWEST = 10_000
-"""Parts of texts are looked for in so many rows of each kind, the newest; what is typed whole in all of them."""
+"""How many of the newest rows of each kind are searched for a part of a text; a whole one is found in all rows."""
 
 SHORTEST_PART, SHORTEST_END = 3, 4
 
 _AMOUNT = re.compile(r"(?P<number>\d[\d.,'\s\u2019]{0,24}?)(?:\s*(?P<code>[A-Za-z]{3,5}))?")
 _DECIMALS = (6, 7, 18)
-"""Of the coins of all networks."""
+"""Numbers of decimals that coins have on any network."""
 
 
 class Kind(NamedTuple):
-    """The columns that a kind of record is found by, besides its id. Only `whole` ones are looked for in all rows: of
-    a kind with many rows they have an index."""
+    """The columns that a kind of record is found by, besides its id: `parts` in the newest rows, `whole` ones in all
+    rows, by an index where there are many."""
 
     parts: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
@@ -87,14 +87,14 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Typed:
-    """What a person has typed. `spellings` are the ways in which an address or a hash of it is stored."""
+    """A text to search for. `spellings` are the forms in which it would be stored if it is an address or a hash."""
 
     text: str
     spellings: Collection[str]
 
     @cached_property
     def parts(self) -> list[str]:
-        """In lower case; two of a shortened id or hash, `pay_…vr8zayn1`."""
+        """The text in lower case; of a shortened id or hash, such as `pay_…vr8zayn1`, both ends."""
         return [part for part in re.split("…|\\.\\.\\.", self.text.lower()) if part]
 
     @property
@@ -113,20 +113,20 @@ class Typed:
         return (typed["code"] or "").upper() if typed else ""
 
     def is_in(self, expression: str) -> tuple[str, list[Any]]:
-        """The condition in SQL that a text in lower case has all parts in this order, in one of its lines."""
+        """Condition in SQL, with its values, that a text in lower case has all parts, in this order, in one line."""
         if len(self.parts) == 1:
             return f"strpos({expression}, %s) > 0", self.parts
         return f"{expression} ~ %s", ["[^\\n]*".join(map(re.escape, self.parts))]
 
     def cut(self, value: str) -> tuple[str, str, str]:
-        """A text that has the last part, before it, in it and after it."""
+        """What a text has before the last part, that part, and what it has after it."""
         start = value.lower().rfind(self.parts[-1])
         end = start + len(self.parts[-1])
         return ("", value, "") if start < 0 else (value[:start], value[start:end], value[end:])
 
 
 class Hit(NamedTuple):
-    """A record that was found, and the text that has what was typed, with its name."""
+    """A record that was found, and the text that matched: its label, and the text before, in and after the match."""
 
     key: Any
     name: str
@@ -168,7 +168,7 @@ def find_records(
 
 
 def _questions(model: type[Model], typed: Typed, also: Sequence[tuple[str, Q]]) -> Iterator[_Question]:
-    """Statements that give the keys as texts and the columns."""
+    """Statements in SQL that select keys of rows, as texts, and the column that matched, with their values."""
     kind = KINDS[model._meta.label]
     rows = model._default_manager.order_by()
     exact = [*also, *((column, Q(**{f"{column}__in": typed.spellings})) for column in kind.whole)]
@@ -184,7 +184,7 @@ def _questions(model: type[Model], typed: Typed, also: Sequence[tuple[str, Q]]) 
 
 
 def _keys(model: type[Model], text: str) -> Q | None:
-    """The record of this id, or those whose ids begin so."""
+    """Condition for the record of this id, or for those whose ids begin with it; None if it is no such text."""
     text = text.lower()
     if not issubclass(model, PublicRecord):
         return _uuid(model, text)
@@ -208,7 +208,7 @@ def _uuid(model: type[Model], text: str) -> Q | None:
 
 
 def _tests(model: type[Model], kind: Kind, typed: Typed) -> Iterator[tuple[str, str, list[Any]]]:
-    """The column, a condition in SQL and its values."""
+    """Conditions on the newest rows: a column, the condition in SQL and its values."""
     if issubclass(model, PublicRecord) and (digits := _end_of_key(typed.parts, model.public_ids.prefix)):
         yield "id", f"right(replace(id::text, '-', ''), {len(digits)}) = %s", [digits]
     if len(typed.longest) >= (SHORTEST_PART if typed.text.isascii() else 2):
@@ -226,7 +226,7 @@ def _tests(model: type[Model], kind: Kind, typed: Typed) -> Iterator[tuple[str, 
 
 
 def _end_of_key(parts: Sequence[str], prefix: str) -> str:
-    """The last hexadecimal digits of the keys of records whose public ids end so; empty if no id of them does."""
+    """The last hexadecimal digits of the keys of records whose public ids end with these parts; empty if none can."""
     *others, end = parts or [""]
     if others and others != [f"{prefix}_"]:
         return ""
@@ -289,7 +289,7 @@ def _shown(record: Any, column: str, typed: Typed) -> str:
 
 
 def _label(model: type[Model], column: str) -> str:
-    """Its name for people; of a column of another table that of the column."""
+    """The field's name for people; of a column of another table its name in words."""
     try:
         return str(model._meta.get_field(column).verbose_name)  # type: ignore[union-attr]
     except FieldDoesNotExist:

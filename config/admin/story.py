@@ -16,7 +16,7 @@ from django.db.models import Model
 from config.admin.values import Shown, instant
 
 MOST_DONE = 50
-"""Entries of what operators did on a page; its history has the rest."""
+"""How many actions of operators the page of a record shows; its history has the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ def words_of(value: str) -> str:
 
 
 def words_of_line(line: str) -> str:
-    """The same of the names and the value in `name › name: value`."""
+    """The names and the value of a line `name › name: value`, each in words as by `words_of`."""
     names, colon, value = line.rpartition(": ")
     return f"{' › '.join(map(words_of, names.split(' › ')))}{colon}{words_of(value)}"
 
@@ -225,7 +225,7 @@ def money(units: int, place: Place, code: str = "", decimals: int | None = None)
 
 
 def dollars(usd: int) -> str:
-    """`1,212.50 USD` of 10^-18 dollars."""
+    """Text such as `1,212.50 USD`, of an amount in 10^-18 dollars."""
     return wording.fiat(usd // 10 ** (USD_SCALE - 2), "USD")
 
 

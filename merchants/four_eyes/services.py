@@ -40,7 +40,7 @@ class Kind:
 _KINDS: dict[str, Kind] = {}
 
 mail_proposal: Hook[[Proposal, User], None] = Hook("mail_proposal")
-"""Writes a mail to a person about a proposal that waits; people provide it."""
+"""Writes a mail to a person about an open proposal; `merchants.people` registers it."""
 
 
 class ProposalDecided(DomainError):
@@ -151,7 +151,7 @@ def waiting_for(person: User) -> list[Proposal]:
 
 
 def approvals(proposals: QuerySet[Proposal], *, environment: str) -> Iterator[tuple[Proposal, int]]:
-    """Each of these proposals that was done, with the key of one who agreed and whose word still counts. One query."""
+    """The proposals of these that were carried out, with the key of each person whose word still counts. One query."""
     columns = (("proposed_by", "proposed_at"), ("decided_by", "decided_at"))
     counts = {
         f"{person}_counts": ExpressionWrapper(

@@ -109,7 +109,7 @@ class AccountAdmin(ShowsOwners, LedgerAdmin):
 
 
 class StatementForm(forms.Form):
-    """An instant at which the balance is asked for, and days of which the entries are."""
+    """Form of an account's page: the instant of its balance, and the days of its entries."""
 
     at = forms.DateTimeField(
         label="Balance at (UTC)",
@@ -187,7 +187,7 @@ def _row(account: Account, line: StatementLine) -> tuple[Shown, ...]:
 
 
 class KindsOfPostings(ValuesInWords):
-    """The kinds that there are, each found by the index: not every posting is read."""
+    """Filter by the kinds that occur. Each is found by the index, so that not every posting is read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

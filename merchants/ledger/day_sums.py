@@ -49,7 +49,7 @@ def sums_before(accounts: Collection[int], *instants: datetime) -> list[dict[int
 
 
 def sums_below(accounts: Collection[int], *postings: UUID) -> list[dict[int, int]]:
-    """The same from postings whose keys are below each of these."""
+    """Sums as of `sums_before`, from postings whose keys are below each of these keys."""
     days = [ids.created_at_of(key).date() for key in postings]
     parameters: dict[str, Any] = {
         "accounts": list(accounts),

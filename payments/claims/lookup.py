@@ -21,10 +21,10 @@ from payments.transfers.models import Wallet
 logger = structlog.get_logger(__name__)
 
 LONGEST_SECONDS = 15
-"""Once networks have taken so long, no further one is queried: a page waits for it."""
+"""After so long no further network is queried, because a page waits for the replies."""
 
 MOST_TRANSFERS = 20
-"""Some transactions pay thousands of people at once."""
+"""How many transfers of a transaction are shown: some pay thousands of people at once."""
 
 Moved = IncomingTransfer | NonDeposit
 
@@ -119,7 +119,7 @@ def _explained(reply: Reply, environment: str, network: str, found: FoundTransac
         what = coins(each.amount, asset.decimals, asset.code) if asset else f"An unknown token ({each.contract})"
         words = f"{what} from {each.sender} to {each.recipient}{f' with memo {each.memo}' if each.memo else ''}."
         why, to = own.get(each.recipient, "It is no address of ours."), payments.get((each.recipient, each.memo or ""))
-        if to:  # what is explained is in the order of what moved
+        if to:  # the explanation lists transfers in the same order
             one = explained[to.pk][1].transfers[number]
             why = UNREAD if one.code in READ_AGAIN and not reads_again else one.message
         lines.append(Line(f"{words} {why}", to))

@@ -38,9 +38,9 @@ class Evidence:
     is_reopened: bool
     """Money that counted for the payment is lost: what was released, closed and accepted is assessed anew."""
     rule: CreditRule
-    """What the payment requires now."""
+    """The rule by which its deposits are confirmed now."""
     counted: Share
-    """What the payment counts as until then."""
+    """What the payment is in the counters of turnover, as they are before this assessment."""
 
 
 def gather(payment: Payment) -> Evidence | None:

@@ -59,7 +59,7 @@ def evidence_of(addresses: Iterable[str]) -> Mapping[str, str]:
 
 
 def note_evidence(rows: Iterable[Screened]) -> None:
-    """Note on rows that were read by `with_lists`, unsaved, what lists say of the other side's address."""
+    """Set the evidence that lists have against the sender or recipient of rows read by `with_lists`. Saves nothing."""
     fresh = [row for row in rows if row.has_lists and not row.evidence]
     found = evidence_of({row.counterparty for row in fresh}) if fresh else {}
     for row in fresh:
@@ -67,7 +67,10 @@ def note_evidence(rows: Iterable[Screened]) -> None:
 
 
 def released(environment: str, rows: Iterable[Screened]) -> frozenset[UUID]:
-    """Keys of those that as many operators as must have released, as they are now. One query, or none without rows."""
+    """Keys of the deposits or payouts that enough operators have released, with the amount and address they have now.
+
+    One query, or none without rows.
+    """
     terms = {str(row.pk): row.terms for row in rows}
     people: defaultdict[str, set[int]] = defaultdict(set)
     proposals = Proposal.objects.filter(kind=ProposalKind.SCREENING, subject__in=terms)
@@ -79,5 +82,5 @@ def released(environment: str, rows: Iterable[Screened]) -> frozenset[UUID]:
 
 
 def is_released(row: Screened) -> bool:
-    """True if as many operators as must have released a deposit or payout, as it is now."""
+    """True if enough operators have released a deposit or payout, with the amount and address that it has now."""
     return row.pk in released(row.environment, [row])

@@ -129,4 +129,4 @@ _BY_KIND: Mapping[AlarmKind | None, Callable[[Alarm], Found]] = {
     AlarmKind.RECONCILE_NOT_CLEAN: _reconcile,
     AlarmKind.OPERATOR_RESET: _operator,
 }
-"""Records of an alarm's subject, by its kind; of other kinds the network says it all."""
+"""Functions that return the records of an alarm's subject, by its kind; other kinds are about a network alone."""

@@ -35,7 +35,7 @@ from webhooks.models import Delivery
 from webhooks.states import DeliveryStatus
 
 COMPARED: Final = timedelta(days=30)
-"""The success rate of so long is shown beside that of as long before."""
+"""The period of the success rate, which is shown beside that of the same period before."""
 GIVEN_UP_WITHIN: Final = timedelta(days=7)
 
 Row = tuple[Shown, Shown, Shown, Shown]
@@ -70,7 +70,7 @@ def of_merchant(merchant: Merchant) -> Iterator[Section]:
 
 
 def _health(merchant: Merchant, now: datetime) -> Iterator[Row]:
-    """A fact in a row, each with a link to its list; what does not occur has no row, except the success rates."""
+    """Rows of facts, each with a link to its list: the success rates always, others only where there are any."""
     for stop in Stop.objects.standing().filter(merchant=merchant).order_by("environment"):
         what = "Suspended" if stop.kind == StopKind.SUSPENSION else "Payouts stopped"
         yield linked(stop, what), stop.get_environment_display() or "Both", instant(stop.since), stop.reason

@@ -14,7 +14,7 @@ from settlements.models import Settlement
 
 
 def of_payment(payment: Payment) -> Iterator[Section]:
-    """Which settlements paid the merchant what a payment brought, and what of it waits for one."""
+    """Section about the settlements of what a payment brought, and what of it is in none yet."""
     changes = list(BalanceChange.objects.filter(payment=payment).order_by("-id")[:MOST])
     found = Settlement.objects.in_bulk([each.settlement for each in changes if each.settlement])
     yield Section(

@@ -68,7 +68,7 @@ class Preview:
 def facts_of(
     merchant: Merchant, chosen: MerchantSettings, *, before: uuid.UUID, now: datetime, closed: Collection[str] = ()
 ) -> SettlementFacts:
-    """The facts of a run of what has keys `before` this one; money on `closed` networks is left alone.
+    """The facts of a run, about balance changes with keys below `before`; those on `closed` networks are left out.
 
     What speaks against a wallet is read after the money, so that money which came back brings the reason along. Sends
     no query to a network.

@@ -24,7 +24,7 @@ _ADMIN = "/admin/"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 AFTER_FACTOR: Final = "after_factor"
-"""The key in a session of the admin's page that an operator asked for without a second factor."""
+"""Key in the session of the page of the admin that an operator opened without having a second factor."""
 
 
 class OperatorProofMiddleware:

@@ -249,7 +249,7 @@ def member_required(
             if member is None or not member.may[to_change if is_change else to_see]:
                 raise PermissionDenied
             if viewing_of(request) and (is_change or (action and permission is None)):
-                raise PermissionDenied  # a page that is there only to do something; the POST is refused before
+                raise PermissionDenied  # a page that only shows a form whose POST ViewingMiddleware refuses
             if action in SENSITIVE and (is_change or permission is None):
                 require_recent_confirmation(request)
             known.member, known.merchant = member, member.merchant

@@ -24,34 +24,34 @@ from merchants.roles import Role
 PERMISSION: Final = "merchants.view_as_merchant"
 LONGEST: Final = timedelta(hours=1)
 _KEY: Final = "viewing"
-"""In the session: the merchant, the environment and the end, in seconds since 1970."""
+"""Key in the session of the merchant's public id, the environment and the end in seconds since 1970."""
 
 _WAYS_OUT: Final = ("stop_viewing", "logout", "admin:logout")
 """Routes whose POST ends the viewing."""
 _OTHER_PAGES: Final = ("/admin/", "/docs/", "/health/")
-"""Beginnings of addresses, beside those of members' pages, that can be read meanwhile."""
+"""Beginnings of paths that can be read meanwhile, besides members' pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Viewing:
-    """What an operator looks at; on a request as `request.viewing`."""
+    """The dashboard that an operator looks at; `viewing_of` reads it from a request."""
 
     merchant: Merchant
     environment: Environment
     until: datetime
 
     def member(self, operator: User) -> Member:
-        """The operator as a viewer of the merchant; no row is ever made of it."""
+        """The operator as a viewer of the merchant: a member that is never stored."""
         return Member(merchant=self.merchant, user=operator, role=Role.VIEWER)
 
 
 def viewing_of(request: HttpRequest) -> Viewing | None:
-    """What the person of this request looks at; None for everybody else."""
+    """The dashboard that the operator of this request looks at; None for everybody else."""
     return getattr(request, "viewing", None)
 
 
 def begin(request: HttpRequest, merchant: Merchant, environment: Environment) -> None:
-    """Only from where it is also logged and told."""
+    """Store the viewing in the session. Only `oversight.begin_viewing` calls it: it logs it and mails the owners."""
     until = int(time.time() + LONGEST.total_seconds())
     request.session[_KEY] = [merchant.public_id, environment.value, until]
 
@@ -99,7 +99,7 @@ class ViewingMiddleware:
 
 
 def _current(request: HttpRequest) -> Viewing | None:
-    """What the session says, while it is not over and the operator still may; it is forgotten otherwise."""
+    """The viewing in the session; None, and forgotten, once it is over or the operator may no longer look."""
     public_id, environment, until = request.session[_KEY]
     user = request.user
     may_look = isinstance(user, User) and user.is_staff and user.has_perm(PERMISSION)

@@ -111,5 +111,5 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
 
 
 def _page_of_sessions(request: HttpRequest) -> str:
-    """The name of the page on which somebody ended a session: their account, or the same of an operator."""
+    """The name of the page on which somebody ended a session: their account, or an operator's own page in the admin."""
     return "operators_account" if request.POST.get("from") == "operators" else "account"

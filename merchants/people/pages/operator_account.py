@@ -25,7 +25,7 @@ from merchants.models import User
 from merchants.people import log_ins, second_factors
 
 SHOWN = 30
-"""Number of the latest things done that are shown."""
+"""How many of the latest actions are shown."""
 
 _ENDS = {
     ProposalStatus.DONE: "Agreed",
@@ -39,7 +39,7 @@ class Done:
     at: datetime
     what: str
     record: Shown
-    """What it was done to, with a link to its page."""
+    """The record that it was done to, with a link to its page."""
 
 
 @never_cache

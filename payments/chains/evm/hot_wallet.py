@@ -80,7 +80,7 @@ class HotWallet:
     def sent_by(
         self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
     ) -> tuple[SentTransaction, ...]:
-        """Where an unknown one is, is looked for by the nonces of blocks: nodes forget old ones."""
+        """As of `HotWallet`. Unknown ones are found by the nonces of blocks, as nodes forget the hashes of old ones."""
         self._reading.reached(last_height)
         heights = range(first_height, last_height + 1)
         last = heights[-1]
@@ -108,7 +108,7 @@ class HotWallet:
         return tuple(sorted(sent_there, key=lambda each: each.sequence))
 
     def _sent_with(self, account: str, number: int, *, up_to: int) -> questions.SentTransaction | None:
-        """The transaction of an account with this nonce; None where nodes do not know any more how far it was."""
+        """The transaction of an account with this nonce; None where nodes no longer know the nonces of that time."""
         try:
             height = self.height_of_use(account, number, up_to)
             sent = self._providers.agree_on(questions.transactions(height, account))

@@ -35,5 +35,5 @@ class Sending(Protocol):
         ...
 
     def status(self, transfer: SignedTransfer) -> TransactionStatus:
-        """What became of a transfer, as far as it is in a block or can be in none that comes."""
+        """What became of a transfer: in which block it is, or that no later block can have it; else it is pending."""
         ...

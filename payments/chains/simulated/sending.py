@@ -235,7 +235,7 @@ class Sending:
 
 
 def _use_up(row: SimulatedNetwork, counter: str) -> bool:
-    """Whether a fault was left to happen; then there is one less."""
+    """True if a fault is still to happen; it counts it down."""
     left: int = getattr(row, counter)
     if left:
         setattr(row, counter, left - 1)

@@ -22,16 +22,16 @@ from payments.dashboard.search.texts import Match, texts_of
 from payments.models import Payment
 
 NEWEST = 5_000
-"""So many of the newest entries are looked through without an index, whoever's they are."""
+"""How many of the newest entries of all merchants are searched without an index."""
 
 MOST_SPANS = 1_500
-"""The index is read once for each merchant and span of three days; so often at most. One year of a merchant is 122."""
+"""How often one search reads the index at most: once for each merchant and three days, 122 times for a year of one."""
 
 MOST_PIECES = 5
-"""Pieces that the index is read for; the text is compared anyway."""
+"""How many pieces of a text the index is read for; the whole text is compared afterwards."""
 
 OF_ONE_PRICE = 200
-"""The newest of a merchant with one price, among which the currency is looked for."""
+"""How many of a merchant's newest payments of a price are compared by currency."""
 
 _ENTRIES, _PAYMENTS, _MERCHANTS = SearchEntry._meta.db_table, Payment._meta.db_table, Merchant._meta.db_table
 
@@ -84,7 +84,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """The newest payments that were found, each with its text that has what was typed, if it is not its price.
+    """The newest payments that were found, each with the text that matched; None where the price did.
 
     `following` is where a search goes on that has not come to all merchants; 0 when it has.
     """
@@ -115,7 +115,7 @@ def _places() -> list[Place]:
 
 
 def _within(places: Sequence[Place]) -> Sequence[Place]:
-    """The first of them, as many as one search comes to."""
+    """The first places, as many as one search reads."""
     spans = 0
     for number, place in enumerate(places):
         spans += len(place.spans)
@@ -125,7 +125,7 @@ def _within(places: Sequence[Place]) -> Sequence[Place]:
 
 
 def _texts(typed: Typed) -> list[Typed]:
-    """As it stands in entries, where an amount of coins has a line of its own and no marks between its digits."""
+    """The text as entries have it: an amount of coins is a line of its own, with no marks between its digits."""
     if not (typed.amounts and typed.code) or typed.code in FIAT_DIGITS:
         return [Typed(folded(typed.text), ())]
     return [Typed(f"\n{_coins(amount)} {typed.code}", ()) for amount in typed.amounts]

@@ -11,7 +11,7 @@ from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.protocol.oracles import Verdicts
 
 MOST_GAS = 1_000_000
-"""The same at each provider, so that none answers differently."""
+"""Limit of gas of a query, stated so that every provider uses the same one and replies alike."""
 
 
 class SanctionsOracle:
