@@ -27,8 +27,8 @@ class SettlementsConfig(AppConfig):
             settlements_waiting,
             waiting_news,
         )
+        from settlements.payouts.outcome import follow_payout
         from settlements.run_creation import possible_merchants, settle_found
-        from settlements.services import follow_payout
         from webhooks.events import notices
 
         add_to_story("payments.Payment", stories.of_payment)

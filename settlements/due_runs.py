@@ -18,8 +18,8 @@ from django.utils import timezone
 from config.database.leases import lease
 from config.periodic.containment import contained
 from merchants.models import Merchant, MerchantSettings, SettlementFrequency
-from settlements import services
 from settlements.models import Settlement, SettlementRun
+from settlements.payouts import handover
 from settlements.plans.periods import due_period
 from settlements.run_creation import run_scheduled
 from settlements.states import SettlementStatus
@@ -83,7 +83,7 @@ def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> in
     due = that_can_go_on(now).order_by("next_step_at").only("pk")
     for leased in lease(due, "next_step_at", until=now + LEASE, limit=limit):
         with contained("settlement could not go on", settlement=str(leased.pk)):
-            settlement = services.advance(leased.pk)
+            settlement = handover.advance(leased.pk)
             done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
     return done
 

@@ -145,7 +145,7 @@ MAY_CHANGE_A_STATUS = {
     "payments/transfers/services.py",
     "payments/deposits/watching.py",
     "refunds/services.py",
-    "settlements/services.py",
+    "settlements/payouts/outcome.py",
     "webhooks/sending/attempts.py",
     "webhooks/services.py",
 }

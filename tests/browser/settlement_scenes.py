@@ -9,7 +9,7 @@ from config.environments import Environment
 from merchants.models import Merchant
 from merchants.services import SettingsChanges, update_settings
 from settlements.models import Settlement
-from settlements.services import advance
+from settlements.payouts.handover import advance
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 from tests.refunds.scenes import ask
 from tests.settlements.page_scenes import earn, fail, fill_treasury, make_settlements, pay_out

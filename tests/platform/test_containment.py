@@ -280,7 +280,7 @@ STEPS_OF_ROWS: list[tuple[str, str, Callable[[], Outcome]]] = [
     ("refunds.make_batches", "refunds.tasks.make_row", two_rows_of_a_file),
     ("settlements.run_due", "settlements.due_runs.due_period", two_schedules),
     ("settlements.run_due", "settlements.due_runs.run_scheduled", two_schedules),
-    ("settlements.advance_due", "settlements.services.advance", two_settlements),
+    ("settlements.advance_due", "settlements.payouts.handover.advance", two_settlements),
     ("webhooks.mail_disabled", "webhooks.mailing._text", two_disabled_endpoints),
 ]
 """What a task does for each of many, and two of them."""

@@ -18,7 +18,8 @@ from settlements.invoices.issuer import Issuer
 from settlements.invoices.issuing import issue_month
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.models import Settlement
-from settlements.services import advance, run_now
+from settlements.payouts.handover import advance
+from settlements.services import run_now
 from tests.accounting.clock import made_at
 from tests.ledger.books import COINS, FEES, available_account, move
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, assess, make_payment, mine, pay, read

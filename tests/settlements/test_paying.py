@@ -21,6 +21,7 @@ from payments.transfers.payouts import approve_payout, reject_payout
 from payments.transfers.states import HoldReason
 from settlements import due_runs, services
 from settlements.models import Settlement
+from settlements.payouts import handover, outcome
 from settlements.states import WAITS, SettlementProblem, SettlementStatus
 from tests import stopping
 from tests.factories import make_merchant, make_user
@@ -92,14 +93,14 @@ def test_looking_again_changes_nothing() -> None:
     stock_treasury("100")
     settlement = settle_one(merchant)
     for _ in range(3):
-        services.advance(settlement.pk)
+        handover.advance(settlement.pk)
     assert Payout.objects.count() == 1
     settlement = pay_out(settlement)
     before = fresh(settlement)
-    services.advance(settlement.pk)
-    services.follow_payout(settlement)
-    services.wait_for(settlement.pk, problem=SettlementProblem.RATE_UNAVAILABLE, message="late")
-    services.fail_unpaid(settlement.pk, problem=SettlementProblem.NO_TRUSTLINE, message="late")
+    handover.advance(settlement.pk)
+    outcome.follow_payout(settlement)
+    handover.wait_for(settlement.pk, problem=SettlementProblem.RATE_UNAVAILABLE, message="late")
+    handover.fail_unpaid(settlement.pk, problem=SettlementProblem.NO_TRUSTLINE, message="late")
     after = fresh(settlement)
     assert {field: getattr(after, field) for field in ("status", "version", "failure_code", "ended_at")} == {
         field: getattr(before, field) for field in ("status", "version", "failure_code", "ended_at")
@@ -297,7 +298,7 @@ def test_a_coin_that_can_be_sent_to_nobody_is_waited_for(problem: SettlementProb
 
 
 def test_whatever_holds_a_payout_means_something_for_its_settlement() -> None:
-    assert set(services.PROBLEM_OF_HOLD) == set(HoldReason)
+    assert set(outcome.PROBLEM_OF_HOLD) == set(HoldReason)
 
 
 @pytest.mark.parametrize("stopped", ["network", "environment"])
@@ -344,6 +345,6 @@ def test_the_longer_it_waits_the_longer_until_the_next_look() -> None:
     assert due_runs.advance_due() == 0
     young = fresh(settlement).next_step_at
     assert young is not None
-    assert before + services.WAIT_MIN <= young <= timezone.now() + services.WAIT_MIN
+    assert before + handover.WAIT_MIN <= young <= timezone.now() + handover.WAIT_MIN
     assert due_runs.advance_due(before) == 0
     assert fresh(settlement).next_step_at == young  # not due

@@ -1,0 +1,1 @@
+"""From a pending settlement to its payout, and what became of it."""
