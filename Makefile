@@ -51,7 +51,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage check lint types bench proofs gauntlet figures tables messages screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage check lint types conventions production bench proofs gauntlet figures tables messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -65,24 +65,30 @@ run: $(VENV)/.runtime ## Run Ballast: database, web, worker and beat, with its d
 manage: $(VENV)/.runtime ## Run a management command, also while `make run` is not running; make's own exit code is 2 for any other
 	@exec $(BIN)/python -m config.embedded manage $(CMD)
 
+# `make test IN_CI=1` leaves out what `.ci/run` does in another stage: `make coverage`, and tests for real servers.
+IN_CI ?=
 test: $(VENV)/.development node ## Run each promise once, before a commit; or some tests: make test PYTEST_ARGS="tests/ledger -k zero"
-	@exec $(BIN)/python -m pytest $(or $(PYTEST_ARGS),$(ON_ALL_CORES) -m 'not slow')
+	@exec $(BIN)/python -m pytest $(or $(PYTEST_ARGS),$(ON_ALL_CORES) -m 'not slow$(if $(IN_CI), and not servers)' $(if $(IN_CI),$(MONEY_TESTS:%=--ignore=%)))
 
 # `make test-all MARKS='servers and slow'` runs those that match.
 MARKS ?=
 test-all: $(VENV)/.development node ## Run every test
 	@exec $(BIN)/python -m pytest $(ON_ALL_CORES) $(if $(MARKS),-m '$(MARKS)')
 
-coverage: $(VENV)/.development ## Run the tests of the money code again, traced, and hold it to its coverage
+coverage: $(VENV)/.development ## Run the tests of the money code traced, and hold it to its coverage
 	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'not slow' --cov --cov-report= $(MONEY_TESTS)
 	@$(BIN)/coverage report --fail-under=95
 
-check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings
+check: lint types conventions production ## Everything but the tests: lint, types, imports, migrations, templates, settings
+
+conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/ and templates
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@$(BIN)/python -m tests.migration_rules
 	@$(BIN)/python -m tests.tables --check
 	@$(BIN)/djlint --check --lint templates
+
+production: $(VENV)/.development ## Check settings as production has them
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py collectstatic --no-input --clear --verbosity 0
 
@@ -158,7 +164,7 @@ $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	$(call install,$(BIN)/python,requirements.txt)
 	@touch $@
 
-.proofs/.installed: requirements-proofs.txt | $(VENV)/bin/python
+.proofs/.installed: requirements-proofs.txt | $(VENV)/.development
 	@$(BIN)/python -m venv .proofs
 	$(call install,.proofs/bin/python,requirements-proofs.txt)
 	@touch $@

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,8 +80,8 @@ def open_to_all(settings: Settings) -> None:
 
 @pytest.fixture
 @populated_once
-def merchant(db: None, tmp_path: Path) -> Merchant:
-    return make_world(tmp_path)
+def merchant(db: None, tmp_path_factory: pytest.TempPathFactory) -> Merchant:
+    return make_world(tmp_path_factory.mktemp("lists"))
 
 
 @pytest.fixture

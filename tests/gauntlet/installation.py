@@ -64,6 +64,7 @@ class Installation:
 
     def __init__(self, *, is_pooled: bool = False, is_empty: bool = False) -> None:
         self._is_pooled, self._is_empty = is_pooled, is_empty
+        self._template = "" if is_empty or os.environ.get("DATABASE_URL") else os.environ.get(TEMPLATE, "")
         self.folder = Path(tempfile.mkdtemp(prefix="ballast-gauntlet-"))
         self.folder.chmod(0o755)  # PostgreSQL runs as another account when the gauntlet runs as root
         self.redis = RedisServer()
@@ -178,10 +179,10 @@ class Installation:
     def _make_database(self) -> None:
         address = os.environ.get("DATABASE_URL", "")
         if not address:
-            if (template := os.environ.get(TEMPLATE)) and not self._is_empty:
+            if self._template:
                 home = self.folder / "postgres"
                 home.mkdir()
-                subprocess.run(["cp", "--archive", f"{template}/postgres/data", home], check=True)
+                subprocess.run(["cp", "--archive", f"{self._template}/postgres/data", home], check=True)
             self.postgres = EmbeddedPostgres(self.folder)
             self.postgres.start()
             self._stack.callback(self.postgres.stop)
@@ -218,7 +219,8 @@ class Installation:
         from django.core.management import call_command
 
         django.setup()
-        call_command("migrate", verbosity=0)
+        if not self._template:
+            call_command("migrate", verbosity=0)
 
     def _stop_all(self) -> None:
         for name in list(self._processes):
