@@ -28,6 +28,8 @@ ROUNDS = 5
 CEILING_MILLISECONDS, MOST_QUERIES, MOST_KILOBYTES = 150.0, 12, 60.0
 OF_SEARCHES = 300.0, 30, 60.0
 """The same of an operator's search, which looks through records of every kind and merchant."""
+OF_PREVIEWS = 150.0, 30, 60.0
+"""The same of a page that shows what accepting would do, by doing it and rolling it back."""
 EXPORTED = 100_000
 ONE_PART = 0.001
 """Seconds: a turn that is over when its first part is written."""
@@ -218,6 +220,8 @@ def _page_line(name: str, address: str, small: Shop, large: Shop) -> Line:
     milliseconds, most, kilobytes = CEILING_MILLISECONDS, MOST_QUERIES, MOST_KILOBYTES
     if address.startswith("/admin/search"):
         milliseconds, most, kilobytes = OF_SEARCHES
+    if name.endswith("{discrepancy}/accept"):
+        milliseconds, most, kilobytes = OF_PREVIEWS
     queries = max(shop.queries(address) for shop in (small, large))
     sent = large.first_view_bytes(address) / 1000
     views: dict[int, list[View]] = {small.number: [], large.number: []}

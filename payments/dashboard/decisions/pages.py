@@ -10,6 +10,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -26,6 +27,7 @@ from merchants.audit.recording import OngoingAction
 from merchants.models import Merchant
 from merchants.roles import Action
 from merchants.wording import exact
+from payments.chains import registry
 from payments.dashboard.decisions.rows import (
     DecisionRow,
     RecordRow,
@@ -128,8 +130,16 @@ def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list
 
 
 def _not_yet(merchant: Merchant, environment: str) -> str:
-    """Number of payments that have received too little and may still be paid, and the time of the first decision."""
-    running = Payment.objects.of(merchant, environment).filter(status=PaymentStatus.UNDERPAID, closed_at__isnull=True)
+    """Number of payments that have received too little and may still be paid, and the time of the first decision.
+
+    Found by the end of their windows: most payments that ever received too little ended long ago.
+    """
+    running = Payment.objects.of(merchant, environment).filter(
+        network__in=registry.networks(environment),
+        closes_at__gt=timezone.now(),
+        status=PaymentStatus.UNDERPAID,
+        closed_at__isnull=True,
+    )
     found = running.aggregate(number=Count("pk"), first=Min("closes_at"))
     if not found["number"]:
         return ""
