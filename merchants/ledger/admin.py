@@ -115,6 +115,9 @@ class StatementForm(forms.Form):
         label="Balance at (UTC)",
         required=False,
         help_text="With every posting made until then. Empty: now.",
+        validators=[
+            MaxValueValidator(datetime(3000, 1, 1, tzinfo=UTC), "This is too far ahead: choose an earlier one.")
+        ],
         widget=forms.DateTimeInput(format="%Y-%m-%dT%H:%M:%S", attrs={"type": "datetime-local", "step": "1"}),
     )
     first = forms.DateField(

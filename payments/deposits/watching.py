@@ -362,14 +362,30 @@ def _screen_at(environment: str, network: str) -> datetime | None:
 
 
 def _move_deposit(deposit: Deposit, transfer: IncomingTransfer) -> None:
-    """The same transfer stands in another block now; what was credited for it is assessed again."""
+    """The same transfer stands in another block now; what was credited for it is assessed again. A contract can have
+    moved the coins of somebody else there, who is compared with sanctions lists anew."""
     if deposit.status != DepositStatus.SEEN:
         DEPOSIT_MOVES.check(deposit.status, DepositStatus.SEEN)
         deposit.status = DepositStatus.SEEN
     deposit.height, deposit.block_hash, deposit.block_time = transfer.height, transfer.block_hash, transfer.block_time
     deposit.first_block_time = min(deposit.first_block_time, transfer.block_time)
     deposit.said_by = list(transfer.said_by)
-    deposit.save(update_fields=["status", "height", "block_hash", "block_time", "first_block_time", "said_by"])
+    if deposit.sender != transfer.sender:
+        deposit.sender, deposit.screen_at = transfer.sender, _screen_at(deposit.environment, deposit.network)
+        deposit.evidence = deposit.evidence if deposit.booked_to else ""
+    deposit.save(
+        update_fields=[
+            "status",
+            "height",
+            "block_hash",
+            "block_time",
+            "first_block_time",
+            "said_by",
+            "sender",
+            "screen_at",
+            "evidence",
+        ]
+    )
 
 
 def _is_other_money(deposit: Deposit, transfer: IncomingTransfer) -> bool:
@@ -386,9 +402,7 @@ def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: u
                 Payment.objects.filter(pk=key).update(deposit_count=F("deposit_count") + more)
     deposit.payment_id, deposit.amount = payment_id, transfer.amount
     deposit.contract, deposit.asset, deposit.decimals = transfer.contract, transfer.asset.code, transfer.asset.decimals
-    if deposit.sender != transfer.sender:
-        deposit.screen_at = _screen_at(deposit.environment, deposit.network)
-    deposit.sender, deposit.recipient, deposit.memo = transfer.sender, transfer.recipient, transfer.memo or ""
+    deposit.recipient, deposit.memo = transfer.recipient, transfer.memo or ""
     deposit.conflicting_memo, deposit.inner_hash = transfer.conflicting_memo or "", transfer.inner_hash
     deposit.save()
     _move_deposit(deposit, transfer)

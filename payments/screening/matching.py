@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Exists, Model, QuerySet
 
 from config.hooks import Hook
-from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import approvals
 from merchants.models import User
@@ -79,6 +79,15 @@ def released(environment: str, rows: Iterable[Screened]) -> frozenset[UUID]:
             people[proposal.subject].add(person)
     needed = people_needed(environment)
     return frozenset(UUID(key) for key, who in people.items() if len(who) >= needed)
+
+
+def released_once(rows: Iterable[Screened]) -> frozenset[UUID]:
+    """Keys of those whose release was carried out, as they are now, whoever has lost a right since. One query, or none
+    without rows."""
+    terms = {str(row.pk): row.terms for row in rows}
+    done = Proposal.objects.filter(kind=ProposalKind.SCREENING, subject__in=terms, status=ProposalStatus.DONE)
+    found = done.values_list("subject", "after") if terms else ()
+    return frozenset(UUID(key) for key, after in found if terms[key].items() <= after.items())
 
 
 def is_released(row: Screened) -> bool:

@@ -21,7 +21,7 @@ from payments.deposits.crediting import assess_locked
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits, record_owner
 from payments.models import Deposit, Discrepancy, NamedTransaction, Payment
-from payments.states import DiscrepancyStatus
+from payments.states import DepositStatus, DiscrepancyStatus
 from payments.suspense.acceptance import DiscrepancyResolved
 from payments.suspense.suggestions import is_too_young, waiting_for_payment
 
@@ -117,6 +117,8 @@ def _require_attributable(discrepancy: Discrepancy, payment: Payment) -> None:
     if not Discrepancy.objects.filter(waiting_for_payment(), pk=discrepancy.pk).exists() or not discrepancy.deposit:
         raise InvalidParameter("Only money that belongs to no payment can be given one.")
     deposit = discrepancy.deposit
+    if deposit.status != DepositStatus.CREDITED:
+        raise InvalidParameter("The network has just undone this money. Try again once it is there.")
     if Payment.objects.filter(pk=payment.pk).paid_at([deposit.recipient], [deposit.memo]).exists():
         return  # however much older than the payment it is
     if not NETWORKS[discrepancy.network].real.shares_account:

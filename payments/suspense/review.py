@@ -6,9 +6,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import structlog
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.celery import wake
@@ -24,7 +25,8 @@ from payments.deposits.crediting import request_assessment
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits, record_seen
 from payments.models import Deposit, Payment
-from payments.screening.matching import MAY_RELEASE, evidence_of, is_released, released
+from payments.screening.addresses import account
+from payments.screening.matching import MAY_RELEASE, evidence_of, is_released, released, released_once
 from payments.screening.models import SanctionsList
 from payments.screening.oracle import AGAIN_AFTER, GIVEN_UP_AFTER, no_answer, query_oracle
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
@@ -32,6 +34,8 @@ from payments.transfers.models import Payout
 from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 
 logger = structlog.get_logger(__name__)
+
+Row = TypeVar("Row", Deposit, Payout)
 
 COMPARED_AGAIN_AFTER = timedelta(minutes=1)
 """Time after an import when what came and left is compared once more: by then nothing goes on that began before it."""
@@ -74,10 +78,20 @@ def propose_release(row: Deposit | Payout, reason: str, by: User) -> Proposal:
 
 
 def awaiting_release(environment: str, rows: QuerySet[Deposit] | QuerySet[Payout]) -> Iterator[Deposit | Payout]:
-    """Of these, those with evidence that operators have not released, oldest first."""
+    """Of these, those with evidence that operators have not released, oldest first.
+
+    What has counted or was sent since stays released, whatever becomes of the operators.
+    """
     named: list[Deposit | Payout] = [*rows.exclude(evidence="").order_by("pk")]
-    done = released(environment, named)
+    done = released(environment, named) | released_once([row for row in named if _is_over(row)])
     return (row for row in named if row.pk not in done)
+
+
+def _is_over(row: Deposit | Payout) -> bool:
+    """True if nothing is held of it any more."""
+    if isinstance(row, Payout):
+        return row.status == PayoutStatus.PAID
+    return bool(row.booked_to) and not row.is_in_review
 
 
 def alarming(environment: str, network: str) -> Iterator[Deposit | Payout]:
@@ -124,23 +138,30 @@ def compare_due(now: datetime | None = None) -> int:
     for source in SanctionsList.objects.filter(replaced_at__isnull=True, compare_at__lte=now):
         found += _compare(set(source.addresses.values_list("address", flat=True)))
         again = source.imported_at + COMPARED_AGAIN_AFTER
-        SanctionsList.objects.filter(pk=source.pk).update(compare_at=again if now < again else None)
+        compared = SanctionsList.objects.filter(pk=source.pk, imported_at=source.imported_at)
+        compared.update(compare_at=again if now < again else None)  # an oracle may have named more meanwhile
     return found
 
 
 def _compare(addresses: set[str]) -> int:
-    deposits = Deposit.objects.filter(sender__in=addresses, evidence="").exclude(status=DepositStatus.ORPHANED)
-    found: list[tuple[Deposit | Payout, str]] = [(deposit, deposit.sender) for deposit in deposits]
-    # A muxed recipient stands for its account, which only evidence_of resolves.
-    payouts = Payout.objects.filter(Q(recipient__in=addresses) | Q(recipient__startswith="M"), evidence="")
-    found += ((payout, payout.recipient) for payout in payouts)
-    evidence = evidence_of({address for _, address in found})
+    there = Deposit.objects.exclude(status=DepositStatus.ORPHANED)
+    found: list[Deposit | Payout] = [*_of(there, "sender", addresses)]
+    found += _of(Payout.objects.all(), "recipient", addresses)
+    evidence = evidence_of({row.counterparty for row in found})
     done = 0
-    for row, address in found:
-        if said := evidence.get(address):  # one row at a time, so that it waits for nobody while it holds another
+    for row in found:
+        if said := evidence.get(row.counterparty):  # one row at a time: it waits for nobody while it holds another
             done += type(row).objects.filter(pk=row.pk, evidence="").update(evidence=said)
             logger.error("a sanctions list names what came or left", row=str(row), evidence=said)
     return done
+
+
+def _of(rows: QuerySet[Row], column: str, addresses: set[str]) -> QuerySet[Row]:
+    """Those without evidence whose address is among these, or is a muxed one of an account that is."""
+    new = rows.filter(evidence="")
+    muxed = new.filter(**{f"{column}__gte": "M", f"{column}__lt": "N"}).order_by().values_list(column, flat=True)
+    own = {each for each in muxed.distinct() if account(each) in addresses}
+    return new.filter(**{f"{column}__in": addresses | own})
 
 
 def _summary_of(proposal: Proposal) -> str:
@@ -178,12 +199,13 @@ def _release_payout(payout: Payout, proposal: Proposal) -> bool:
 
 
 def _release_deposit(deposit: Deposit, proposal: Proposal, people: str) -> bool:
-    """Take it out of suspense, if it is there. The payment's next assessment books it as any other deposit."""
+    """Take it out of suspense, if it is there. The payment's next assessment books it as any other deposit; one that a
+    reorganisation has just undone it takes back."""
     payment = Payment.objects.select_for_update().get(pk=deposit.payment_id) if deposit.payment_id else None
     deposit = Deposit.objects.select_for_update().get(pk=deposit.pk)
     if not _is_as_agreed(deposit, proposal):
         return False
-    if deposit.is_in_review:
+    if deposit.is_in_review and deposit.status == DepositStatus.CREDITED:
         waiting = deposit.discrepancies.select_for_update().filter(kind=DiscrepancyKind.REVIEW)
         held = waiting.get(status=DiscrepancyStatus.OPEN)
         held.resolved_by = people[:_PEOPLE_KEPT]

@@ -20,8 +20,9 @@ from payments.deposits import postings
 from payments.deposits.models import PayerReturn
 from payments.deposits.recording import move_discrepancy
 from payments.models import Deposit, Discrepancy
+from payments.screening.matching import is_released, note_evidence, with_lists
 from payments.states import RETURN_MOVES, DiscrepancyStatus, ReturnStatus
-from payments.suspense.acceptance import DiscrepancyResolved
+from payments.suspense.acceptance import DiscrepancyResolved, UnderReview
 from payments.suspense.destinations import Destination
 from payments.suspense.payer_proofs import covers, require_signed
 from payments.transfers.models import Payout
@@ -41,8 +42,8 @@ class ReturnDecided(DomainError):
 def propose_return(returned: PayerReturn, *, reason: str, by: User) -> Proposal:
     """Propose that the sender gets the money back, or agree to it: then it is reserved and on its way.
 
-    ReturnDecided, DiscrepancyResolved; InvalidParameter without a reason, or when the row is not what the sender has
-    signed.
+    ReturnDecided, DiscrepancyResolved; UnderReview while a list names the sender, who may ask for it anywhere;
+    InvalidParameter without a reason, or when the row is not what the sender has signed.
     """
     if not (reason := reason.strip()):
         raise InvalidParameter("Enter a reason: it is saved.", param="note")
@@ -59,13 +60,16 @@ def propose_return(returned: PayerReturn, *, reason: str, by: User) -> Proposal:
 
 
 def _lock_returnable(key: uuid.UUID) -> tuple[PayerReturn, Deposit, Discrepancy]:
-    deposit = Deposit.objects.select_for_update().get(returns=key)
+    deposit = with_lists(Deposit.objects.select_for_update()).get(returns=key)
     held = _held(deposit)
     returned = PayerReturn.objects.select_for_update().get(pk=key)
+    note_evidence([deposit])
     if returned.status != ReturnStatus.PROVEN:
         raise ReturnDecided
     if held is None or held.status != DiscrepancyStatus.OPEN:
         raise DiscrepancyResolved
+    if deposit.evidence and not is_released(deposit):
+        raise UnderReview
     _require_as_signed(returned, deposit)
     return returned, deposit, held
 

@@ -42,7 +42,8 @@ def _open_crumbs() -> QuerySet[Discrepancy]:
     has_ended = Q(payment__closed_at__isnull=False) | Q(payment__released__gte=F("payment__due"))
     lacks_nothing = Q(kind=DiscrepancyKind.LATE) & (has_ended | Q(payment__status=PaymentStatus.CANCELLED))
     of_payments = Q(payment__isnull=False) & (Q(kind__in=EXTRA) | lacks_nothing)
-    of_nobody = Q(payment__isnull=True, deposit__isnull=False, kind__in=NOBODYS)
+    # Nobody's crumbs are the house's, but for those of somebody whom a sanctions list names: people decide about them.
+    of_nobody = Q(payment__isnull=True, deposit__isnull=False, deposit__evidence="", kind__in=NOBODYS)
     return Discrepancy.objects.filter(is_small & (of_payments | of_nobody), status=DiscrepancyStatus.OPEN)
 
 

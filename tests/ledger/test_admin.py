@@ -122,6 +122,7 @@ def test_an_account_shows_its_entries_page_by_page_with_the_balance_after_each(
     assert "It held <strong>6.00 USDC</strong>" in shown(at="2026-03-04T00:00:00")[1]
     assert "It held <strong>0.00 USDC</strong>" in shown(at="2026-02-01T00:00:00")[1]
     assert "before the first one" in shown(first="2026-03-03", last="2026-03-02")[1]
+    assert "too far ahead" in shown(at="9999-12-31T23:59:59.999999")[1]
 
 
 def rows_of(shown: str) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,16 +13,25 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.errors import DomainError
+from merchants.four_eyes.models import ProposalStatus
 from merchants.models import User
+from payments.chains.protocol.oracles import Verdicts
 from payments.chains.simulated import control
+from payments.chains.simulated.models import SimulatedTransfer
 from payments.chains.simulated.networks import address_named
+from payments.chains.stellar.addresses import mux
 from payments.deposits import crediting
 from payments.models import Deposit, Payment
+from payments.screening import oracle
+from payments.screening.models import SanctionsList
 from payments.services import close_payment
 from payments.suspense import review
 from payments.suspense.acceptance import UnderReview, accept_discrepancy, propose_acceptance
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.refund_accounting import open_discrepancies
+from payments.suspense.sender_returns import propose_return
+from payments.suspense.small_remainders import book_crumbs
+from payments.transfers.models import Payout
 from refunds.services import NewRefund, create_refund
 from tests.factories import make_user
 from tests.networks import ETHEREUM, STELLAR
@@ -40,8 +50,11 @@ from tests.payments.scenes import (
     now,
     part_of,
     pay_and_confirm,
+    pay_without_memo,
+    read,
     watch,
 )
+from tests.payments.test_giving_back import come, prove
 from tests.screening.scenes import put_in_force, release
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,6 +117,80 @@ def test_a_reorganisation_takes_held_money_back_and_holds_it_again(tmp_path: Pat
     confirm(payment)
     assert discrepancies(payment) == [("review", payment.due)]
     assert_all_is_well()
+
+
+@pytest.mark.parametrize("outcome", ["moved", "dropped"])
+def test_a_release_of_what_a_reorganisation_has_undone_credits_nothing(
+    outcome: control.Outcome, tmp_path: Path
+) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    put_in_force(tmp_path, sender)
+    payment = make_payment()
+    control.pay_together(ETHEREUM, [part_of(payment, "100")], sender=sender)
+    mine_and_watch(ETHEREUM, payment.required_confirmations)
+    assert discrepancies(payment) == [("review", payment.due)]
+    control.reorg(ETHEREUM, payment.required_confirmations, outcome)
+    read(ETHEREUM)  # and nothing is assessed yet
+    assert release(Deposit.objects.get())[-1] == "done"
+    crediting.assess_due()
+    assert (now(payment).received, discrepancies(payment), books(payment)) == (0, [], {})
+    mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    assert now(payment).received == (payment.due if outcome == "moved" else 0)
+    assert_all_is_well()
+
+
+def test_a_sender_that_changes_with_the_block_is_compared_anew(tmp_path: Path) -> None:
+    before, after = address_named(ETHEREUM, "before"), address_named(ETHEREUM, "after")
+    payment = make_payment()
+    control.fund(ETHEREUM, address=after, code="USDC", amount=payment.due)
+    control.mine(ETHEREUM)
+    control.pay_together(ETHEREUM, [part_of(payment, "100")], sender=before)
+    mine_and_watch(ETHEREUM)
+    put_in_force(tmp_path, before)
+    assert review.compare_due() == 1
+    put_in_force(tmp_path, after)
+    SimulatedTransfer.objects.filter(recipient=payment.deposit_address).update(source=after)
+    control.reorg(ETHEREUM, 1, "moved")
+    confirm(payment)
+    deposit = Deposit.objects.get()
+    assert (deposit.sender, deposit.booked_to) == (after, "suspense:review")
+    assert deposit.evidence.startswith(after)
+
+
+def test_a_muxed_sender_is_compared_as_its_account(tmp_path: Path) -> None:
+    account = address_named(STELLAR, "listed")
+    pay_from(make_payment(STELLAR), mux(account, 7))
+    put_in_force(tmp_path, account)
+    assert review.compare_due() == 1
+    assert len(list(review.alarming("sandbox", STELLAR))) == 1
+
+
+def test_an_address_that_an_oracle_names_during_a_comparison_is_compared_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    def name(who: str) -> None:
+        oracle._keep(ETHEREUM, "0x1", Verdicts(1, {address_named(ETHEREUM, who): True}))
+
+    def meanwhile(addresses: Collection[str]) -> int:
+        name("listed")
+        return compare(set(addresses))
+
+    pay_from(make_payment(), address_named(ETHEREUM, "listed"))
+    name("somebody else")
+    SanctionsList.objects.update(imported_at=timezone.now() - timedelta(hours=1))
+    compare = review._compare
+    monkeypatch.setattr(review, "_compare", meanwhile)
+    review.compare_due()
+    monkeypatch.setattr(review, "_compare", compare)
+    assert review.compare_due() == 1
+
+
+def test_what_is_released_and_has_counted_raises_no_alarm_when_its_operators_leave(tmp_path: Path) -> None:
+    sender = address_named(ETHEREUM, "listed")
+    put_in_force(tmp_path, sender)
+    payment = pay_from(make_payment(), sender)
+    release(Deposit.objects.get())
+    crediting.assess_due()
+    User.objects.update(is_staff=False)
+    assert (now(payment).status, list(review.alarming("sandbox", ETHEREUM))) == ("completed", [])
 
 
 def test_money_that_counted_before_stays_and_what_is_confirmed_later_is_held(tmp_path: Path) -> None:
@@ -173,6 +260,28 @@ def test_a_deposit_of_no_payment_has_its_evidence_at_once(tmp_path: Path) -> Non
     crediting.assess_due()
     assert now(payment).status == "completed"
     assert_all_is_well()
+
+
+def test_money_of_no_payment_goes_back_only_once_it_is_released(tmp_path: Path) -> None:
+    """Its sender chooses where to: at an address that no list names."""
+    deposit = come(ETHEREUM)
+    returned, ada, ben = prove(deposit), operator(), operator()
+    propose_return(returned, reason="No payment lacks it", by=ada)
+    put_in_force(tmp_path, deposit.sender)
+    with pytest.raises(UnderReview):
+        propose_return(returned, reason="No payment lacks it", by=ben)
+    assert not Payout.objects.exists()
+    review.compare_due()
+    assert release(deposit)[-1] == "done"
+    assert propose_return(returned, reason="No payment lacks it", by=ben).status == ProposalStatus.DONE
+
+
+def test_crumbs_of_a_listed_sender_are_not_the_houses(tmp_path: Path) -> None:
+    pay_without_memo(make_payment(STELLAR), "0.001")
+    mine_and_watch(STELLAR, BLOCKS_UNTIL_FINAL[STELLAR] or 1)
+    put_in_force(tmp_path, Deposit.objects.get().sender)
+    review.compare_due()
+    assert book_crumbs() == 0
 
 
 def test_what_is_held_as_its_window_ends_counts_once_it_is_released(tmp_path: Path) -> None:

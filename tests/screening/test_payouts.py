@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from merchants.models import User
+from payments.chains.protocol.oracles import Verdicts
+from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.sending import Sending
 from payments.chains.stellar.addresses import mux
 from payments.monitoring.alarm_rules import of_rows
@@ -16,7 +22,8 @@ from payments.monitoring.states import AlarmKind
 from payments.screening import matching
 from payments.suspense import review
 from payments.suspense.review import NothingHeld
-from payments.transfers.models import Payout
+from payments.transfers.execution import rounds
+from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.payouts import approve_payout
 from payments.transfers.states import HoldReason, PayoutStatus
 from tests.factories import make_user
@@ -91,6 +98,55 @@ def test_a_list_that_comes_while_a_payout_is_signed_holds_it(
     drive(ETHEREUM)
     assert (fresh(payout).status == PayoutStatus.HELD) is is_guarded
     assert (fresh(payout).hold_reason == HoldReason.REVIEW) is is_guarded
+
+
+class Oracle:
+    """Names every account, or gives no answer."""
+
+    address = "0x1"
+
+    def __init__(self, *, answers: bool) -> None:
+        self._answers = answers
+
+    def verdicts(self, accounts: Sequence[str]) -> Verdicts:
+        return Verdicts(1, dict.fromkeys(accounts, True) if self._answers else {})
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_what_was_signed_and_never_sent_is_signed_anew_only_as_the_oracle_allows(
+    monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    stock(ETHEREUM, 5 * 10**7)
+    payout = ask(ETHEREUM)
+    with monkeypatch.context() as patched:
+        patched.setattr(rounds.Round, "_send", lambda self: False)
+        drive(ETHEREUM)
+    Envelope.objects.update(signed_at=timezone.now() - timedelta(hours=1))
+    with monkeypatch.context() as patched:
+        patched.setattr(SimulatedChain, "oracle", Oracle(answers=answers))
+        drive(ETHEREUM)
+    assert (Envelope.objects.count(), Transfer.objects.get().sent_at) == (1, None)
+    reason = HoldReason.REVIEW if answers else HoldReason.NETWORK
+    assert reason.label in Transfer.objects.get().last_error
+    if answers:
+        review.compare_due()
+        assert release(payout)[-1] == "done"
+    Transfer.objects.update(next_step_at=timezone.now())
+    finish(ETHEREUM)
+    assert fresh(payout).status == "paid"
+
+
+def test_a_release_ends_the_alarm_for_good_once_it_is_sent_and_not_before(tmp_path: Path) -> None:
+    put_in_force(tmp_path, somebody(ETHEREUM))
+    stock(ETHEREUM, 5 * 10**7)
+    sent, held = ask(ETHEREUM), ask(ETHEREUM)
+    drive(ETHEREUM)
+    release(sent)
+    finish(ETHEREUM)
+    release(held)
+    User.objects.update(is_staff=False)
+    assert try_again(held).hold_reason == HoldReason.REVIEW
+    assert [held.reference in each for each in alarms(ETHEREUM)] == [True]
 
 
 def test_what_was_sent_before_raises_an_alarm_and_stays_sent(tmp_path: Path) -> None:

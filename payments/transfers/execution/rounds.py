@@ -351,6 +351,11 @@ class Round:
         hold_payout(payout.pk, reason, until=timezone.now() + HELD_FOR, evidence=evidence)
         return False
 
+    def _why_unscreened(self, transfer: Transfer) -> HoldReason | None:
+        """The reason a transfer may not be signed anew while the network's oracle gives no answer about a recipient."""
+        recipients = set(transfer.payouts.filter(evidence="").values_list("recipient", flat=True))
+        return None if recipients <= set(query_oracle(self._chain, recipients)) else HoldReason.NETWORK
+
     def _is_payable(self, payout: Payout) -> bool:
         """True if the network would accept it now. One that it refuses for good fails, one that the recipient's account
         cannot hold yet waits."""
@@ -412,7 +417,7 @@ class Round:
             )
             services.postpone_transfer(transfer, until=timezone.now() + HELD_FOR, error=problem)
             return False
-        reason = why_not_again(policy_of(self._wallet.environment), transfer)
+        reason = self._why_unscreened(transfer) or why_not_again(policy_of(self._wallet.environment), transfer)
         try:
             if reason is None and services.record_replacement(transfer, self._sign_again(transfer, versions)):
                 return True
