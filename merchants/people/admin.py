@@ -147,9 +147,9 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
     @confirms(
         title="Suspend this merchant?",
         consequence="From now on: API keys and payment links are refused, its people can only look at the dashboard, "
-        "and its settlement schedule pauses. As before: payments that were made are watched and credited, payers can "
-        "still pay them, and what was settled is paid; to stop that as well, stop its payouts under Stops. Its owners "
-        "get a mail, without your reason, and a row in their audit log.",
+        "and its settlement schedule and files of refunds pause. As before: payments that were made are watched and "
+        "credited, payers can still pay them, and what was settled is paid; to stop that as well, stop its payouts "
+        "under Stops. Its owners get a mail, without your reason, and a row in their audit log.",
         note_label="Why? Operators read it under Stops, with your name; the merchant does not.",
         describe=lambda merchant: f"{merchant}: {_STATE[merchant.is_active]} → suspended; {_told(merchant)}",
     )

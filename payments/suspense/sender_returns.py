@@ -21,7 +21,7 @@ from payments.deposits.models import PayerReturn
 from payments.deposits.recording import move_discrepancy
 from payments.models import Deposit, Discrepancy
 from payments.screening.matching import is_released, note_evidence, with_lists
-from payments.states import RETURN_MOVES, DiscrepancyStatus, ReturnStatus
+from payments.states import RETURN_MOVES, DepositStatus, DiscrepancyStatus, ReturnStatus
 from payments.suspense.acceptance import DiscrepancyResolved, UnderReview
 from payments.suspense.destinations import Destination
 from payments.suspense.payer_proofs import covers, require_signed
@@ -66,7 +66,7 @@ def _lock_returnable(key: uuid.UUID) -> tuple[PayerReturn, Deposit, Discrepancy]
     note_evidence([deposit])
     if returned.status != ReturnStatus.PROVEN:
         raise ReturnDecided
-    if held is None or held.status != DiscrepancyStatus.OPEN:
+    if held is None or held.status != DiscrepancyStatus.OPEN or deposit.status != DepositStatus.CREDITED:
         raise DiscrepancyResolved
     if deposit.evidence and not is_released(deposit):
         raise UnderReview

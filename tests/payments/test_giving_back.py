@@ -23,7 +23,8 @@ from payments.chains import registry
 from payments.chains.evm.keys.accounts import Account
 from payments.chains.simulated import control
 from payments.deposits.models import PayerReturn
-from payments.models import Deposit, Discrepancy
+from payments.models import Deposit, Discrepancy, Payment
+from payments.states import DepositStatus
 from payments.suspense import sender_returns
 from payments.suspense.acceptance import DiscrepancyResolved, take_discrepancy
 from payments.suspense.attribution import propose_attribution
@@ -111,6 +112,18 @@ def held(deposit: Deposit) -> list[tuple[str, str]]:
 
 
 KINDS = {STELLAR: "no_memo", ETHEREUM: "unasked", POLYGON: "unasked"}
+
+
+def test_what_its_network_has_just_undone_goes_neither_back_nor_to_a_payment(people: tuple[User, User]) -> None:
+    deposit = come(STELLAR)
+    returned = prove(deposit)
+    Deposit.objects.update(status=DepositStatus.ORPHANED)  # and nothing is booked yet
+    with pytest.raises(DiscrepancyResolved):
+        agree(returned, people[0])
+    with pytest.raises(InvalidParameter, match="just undone"):
+        propose_attribution(
+            deposit.discrepancies.get(), payment_id=Payment.objects.get().public_id, reason="theirs", by=people[0]
+        )
 
 
 @pytest.mark.parametrize("network", [STELLAR, ETHEREUM, POLYGON])

@@ -10,14 +10,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from merchants.models import Member
+from merchants.models import Member, Merchant
 from payments.models import Payment
 from refunds import tasks
 from refunds.batches.files import MOST_BYTES, MOST_ROWS, read_file
 from refunds.batches.services import confirm_batch, make_row, preview_file
 from refunds.models import Refund, RefundBatch, RefundBatchRow
 from tests.dashboard.conftest import browser_of
-from tests.factories import make_member, make_merchant
+from tests.factories import make_member, make_merchant, suspend
 from tests.payments.scenes import SANDBOX, assert_all_is_well, make_payment, spend, units
 from tests.refunds.filing import file_of, preview
 from tests.refunds.scenes import ask, paid, paid_by_two, send, wallet
@@ -172,6 +172,17 @@ def test_a_preview_refunds_nothing_until_it_is_confirmed(member: Member) -> None
     make_row(batch.rows.get())
     tasks.make_batches()
     assert not Refund.objects.exists()
+
+
+def test_a_file_of_a_suspended_merchant_waits_for_the_end_of_the_suspension(member: Member) -> None:
+    payment = paid(merchant=member.merchant)
+    confirm_batch(preview(payment), confirmed_by="jo@example.com")
+    suspend(member.merchant)
+    tasks.make_batches()
+    assert made(payment) == []
+    Merchant.objects.update(is_active=True)
+    tasks.make_batches()
+    assert len(made(payment)) == 1
 
 
 def test_a_row_does_what_its_preview_has_shown_or_nothing(client: Client, member: Member) -> None:
