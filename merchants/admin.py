@@ -25,6 +25,7 @@ from config.environments import Environment
 from config.pages.typed_amounts import AmountField
 from config.pages.wording import percent
 from merchants.access import scopes
+from merchants.four_eyes.models import ProposalKind
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
     MAX_FEE_BPS,
@@ -171,6 +172,7 @@ class MerchantAdmin(RecordPage[Merchant]):
     form = MerchantForm
     list_display = ("name", "email", "plan", "is_active", "created_at")
     list_filter = ("plan", "is_active")
+    proposal_kinds = (ProposalKind.FEE,)
     search_fields = ("name", "email")
     fields = (
         "name",

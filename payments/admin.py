@@ -7,7 +7,6 @@ from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
@@ -16,6 +15,7 @@ from config import ids
 from config.admin.base import REASON, LongList, ReadOnly, confirmation_page, confirms, unless, with_note
 from config.admin.columns import RecordPage, Table
 from config.database.database_time import database_now
+from config.database.previews import preview
 from config.errors import DomainError
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind
@@ -200,6 +200,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, LongList, RecordPage[Discrepanc
             "exchange sends the money of many people.",
             told="The merchant, by the events of the payment.",
             answer_label="The payment’s id",
+            not_previewed="It depends on the payment. Whoever agrees sees it under Proposals.",
             answers=[(each.payment.public_id, ", ".join(each.reasons)) for each in suggestions(chosen.get())],
             note_label="How do you know? It is kept with your name.",
             describe=describe,
@@ -362,9 +363,8 @@ class RangeForm(forms.ModelForm[ReadingRequest]):
         given = self.cleaned_data
         if not self.errors:
             try:
-                with transaction.atomic():
+                with preview():
                     request_range(**_range_of(given))
-                    transaction.set_rollback(True)
             except DomainError as error:
                 raise forms.ValidationError(error.message) from error
         return given

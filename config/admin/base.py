@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+
+from config.admin.columns import RecordPage
+from config.admin.previews import before_and_after
 
 
 class ReadOnly:
@@ -35,7 +37,7 @@ class LongList:
 
 
 def confirmation_page(
-    page: admin.ModelAdmin[Any],
+    page: RecordPage[Any],
     request: HttpRequest,
     rows: QuerySet[Any],
     *,
@@ -46,23 +48,31 @@ def confirmation_page(
     note_label: str = "",
     answer_label: str = "",
     answers: Sequence[tuple[str, str]] = (),
+    previewed_answer: str = "",
+    not_previewed: str = "",
     describe: Callable[[Any], str] = str,
 ) -> TemplateResponse | None:
     """The page that has an operator confirm an action on these rows; None once it is confirmed.
 
-    `told` says who hears of it. `note_label` adds a note, which is then in `request.POST["note"]`; `answer_label` a
-    short answer, in `request.POST["answer"]`; `answers` are offered for it, each with words. `describe` returns the
-    effect on a row in words.
+    `told` says who hears of it: such a page shows balances and states before and after, by running the action and
+    rolling it back, unless it is `not_previewed` for a reason. `note_label` adds a note, which is then in
+    `request.POST["note"]`; `answer_label` a short answer, in `request.POST["answer"]`; `answers` are offered for it,
+    each with words, and `previewed_answer` is the one of the preview. `describe` returns the effect on a row in words.
     """
     required = [name for name, label in (("note", note_label), ("answer", answer_label)) if label]
     if request.POST.get("confirmed") == "yes" and all(request.POST.get(name, "").strip() for name in required):
         return None
+    effects = []
+    if told and not not_previewed:
+        effects = before_and_after(page, request, rows, action, answer=previewed_answer)
     context = {
         **page.admin_site.each_context(request),
         "opts": page.model._meta,
         "title": title,
         "consequence": consequence,
         "told": told,
+        "effects": effects,
+        "not_previewed": not_previewed,
         "rows": [(row.pk, describe(row)) for row in rows],
         "action": action,
         "note_label": note_label,

@@ -235,7 +235,7 @@ class Column:
         self._page, self._name, self._is_page, self._is_link = page, name, is_page, is_link
         model = page.model
         self._empty = EMPTY
-        self._field: models.Field[Any, Any] | None = None
+        self.field: models.Field[Any, Any] | None = None
         try:
             found = model._meta.get_field(name)
         except FieldDoesNotExist:
@@ -243,7 +243,7 @@ class Column:
             order = getattr(attribute, "admin_order_field", None)
             self._empty = getattr(attribute, "empty_value_display", EMPTY)
         else:
-            self._field = found if isinstance(found, models.Field) else None
+            self.field = found if isinstance(found, models.Field) else None
             order = name
         label = LABELS.get(name) or label_for_field(name, model, cast("admin.ModelAdmin[Any]", page))
         label = _NAMING.sub("", str(label))
@@ -254,15 +254,21 @@ class Column:
         self.__name__ = f"{name.strip('_')}-shown"
 
     def __call__(self, row: Any) -> Shown:
-        if self._field is not None:
-            value: Any = shown(self._page, row, self._field, is_page=self._is_page, is_link=self._is_link)
+        if self.field is not None:
+            value: Any = shown(self._page, row, self.field, is_page=self._is_page, is_link=self._is_link)
         else:
-            try:
-                _, _, value = lookup_field(self._name, row, cast("admin.ModelAdmin[Any]", self._page))
-            except ObjectDoesNotExist:
-                value = None
-            value = self._of_any(value)
+            value = self._of_any(self.value(row))
         return self._empty if value in ("", None) else cast(Shown, value)
+
+    def value(self, row: Any) -> Any:
+        """What is shown, before it is put into words."""
+        if self.field is not None:
+            return getattr(row, self.field.attname)
+        try:
+            _, _, value = lookup_field(self._name, row, cast("admin.ModelAdmin[Any]", self._page))
+        except ObjectDoesNotExist:
+            return None
+        return value
 
     def _of_any(self, value: Any) -> Any:
         if isinstance(value, bool):
@@ -400,6 +406,14 @@ class RecordPage(Readable, admin.ModelAdmin[M]):
     paginator = CountedInPart
     refusals: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
     """By action, a function that returns why it would refuse a record now, or nothing."""
+    proposal_kinds: ClassVar[tuple[str, ...]] = ()
+    """Kinds of proposals that are about records of this page."""
+    states: ClassVar[tuple[str, ...]] = ()
+    """Columns of which a preview shows the change, beside those of the list."""
+
+    def previewed(self, row: Any) -> Iterable[Model]:
+        """The records that an action on this one changes."""
+        return (row,)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
         row = context.get("original")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 
 from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage
+from config.admin.previews import before_and_after
+from config.admin.story import story_of
+from config.admin.values import record_of
 from config.errors import DomainError
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import agree, withdraw
@@ -62,6 +67,22 @@ class ProposalAdmin(ReadOnly, LongList, RecordPage[Proposal]):
     refusals: ClassVar = dict.fromkeys(
         actions, unless(lambda row: row.status == ProposalStatus.WAITING, "it has ended: {}.")
     )
+
+    def previewed(self, row: Proposal) -> Iterator[Model]:
+        """The records that a proposal is about."""
+        if (named := record_of(row.subject)) is not None:
+            yield named
+        for model, page in admin.site._registry.items():
+            if row.kind in getattr(page, "proposal_kinds", ()):
+                with suppress(ValidationError, ValueError):  # the subject is a key of another kind of record
+                    yield from model._default_manager.filter(pk=row.subject)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **options: Any) -> HttpResponse:
+        row = context.get("original")
+        if row is not None and row.status == ProposalStatus.WAITING:
+            effects = before_and_after(self, request, Proposal.objects.filter(pk=row.pk), "agree")
+            context["story"] = [*effects, *story_of(row)]
+        return super().render_change_form(request, context, *args, **options)
 
     @admin.action(description="Agree: it is done at once", permissions=["decide"])
     @confirms(

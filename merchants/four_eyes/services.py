@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, QuerySet
 from django.utils import timezone
 
+from config.database.previews import is_preview
 from config.errors import DomainError
 from config.hooks import Hook
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
@@ -68,6 +69,11 @@ class ProposerDoesNotCount(DomainError):
 class NotPermitted(DomainError):
     code = "not_permitted"
     message = "You may not do this yourself, so you cannot agree to it, nor withdraw it."
+
+
+class NotPreviewed(DomainError):
+    code = "not_previewed"
+    message = "This depends on what the network answers when operators agree: nothing can be shown before."
 
 
 def register(
@@ -233,7 +239,14 @@ def _stands(proposal: Proposal, *, is_alone: bool) -> bool:
     return (is_alone or _proposer_counts(proposal)) and _has_same_summary(proposal)
 
 
+def refuse_preview(kind: ProposalKind | str) -> None:
+    """NotPreviewed in a preview of a kind that queries something outside, which no rollback would undo."""
+    if is_preview() and _KINDS[kind].before_transaction is not None:
+        raise NotPreviewed
+
+
 def _heard(kind: str, subject: str, after: Mapping[str, Any]) -> Any:
+    refuse_preview(kind)
     query = _KINDS[kind].before_transaction
     return query(subject, after) if query is not None else None
 

@@ -26,7 +26,7 @@ from config.admin.values import Shown, instant, money, page_of, place_of, table
 from config.environments import Environment
 from config.errors import DomainError
 from config.pages import wording
-from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.ledger import explained_findings, stops
 from merchants.ledger.balances import StatementLine, balance_at, statement
 from merchants.ledger.models import Account, ExplainedFinding, Posting, ReconcileRun, Stop, StopKind
@@ -465,6 +465,7 @@ class StopAdmin(LedgerAdmin):
     list_display = ("__str__", "kind", "since", "reason", "how", "lifted_at", "lifted_by")
     list_filter = (("lifted_at", admin.EmptyFieldListFilter), "environment", "network", "kind")
     ordering = (F("lifted_at").desc(nulls_first=True), "-id")
+    proposal_kinds = (ProposalKind.BREAKER, ProposalKind.SWITCH, ProposalKind.HALT, ProposalKind.THAW)
     actions = ("lift",)
     refusals: ClassVar = {"lift": unless(lambda row: row.lifted_at is None, "it is lifted.")}
     change_list_template = "admin/stops.html"

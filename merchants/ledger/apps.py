@@ -11,6 +11,10 @@ class LedgerConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models.signals import post_migrate
 
+        from config.admin import previews
+        from merchants.ledger.balances import watch_balances
         from merchants.ledger.kinds import replace_functions
+
+        previews.watch_balances.register(watch_balances)
 
         post_migrate.connect(replace_functions, sender=self, dispatch_uid="kinds of accounts")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,10 +12,13 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from config import ids
+from config.admin.previews import Change
+from config.admin.values import money, network_name, place_of
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.day_sums import sums_before, sums_below
 from merchants.ledger.models import Account, Entry
-from merchants.ledger.posting import AccountRef
+from merchants.ledger.owners import name_owners
+from merchants.ledger.posting import AccountRef, noting_balances
 from merchants.models import Merchant
 
 
@@ -95,6 +100,27 @@ def merchant_balances(merchant: Merchant, environment: str, *, at: datetime | No
     return [
         MerchantBalance(network, asset, *(balances.get(kind, 0) for kind in kinds))
         for (network, asset), balances in sorted(held.items())
+    ]
+
+
+@contextmanager
+def watch_balances() -> Iterator[Callable[[], list[Change]]]:
+    """Notes the balances that are changed inside, for the pages on which an action is previewed."""
+    with noting_balances() as before:
+        yield lambda: _changes_since(before)
+
+
+def _changes_since(before: Mapping[int, int]) -> list[Change]:
+    accounts = Account.objects.filter(pk__in=before).order_by("owner", "kind", "network", "asset")
+    changed = [account for account in accounts if int(account.balance) != before[account.pk]]
+    names = name_owners(changed)
+    return [
+        Change(
+            f"{account.get_kind_display()}, {names[account.pk].name}, on {network_name(*place_of(account))}",
+            *(money(account.rules.natural(signed), place_of(account), account.asset) for signed in (was, becomes)),
+        )
+        for account in changed
+        for was, becomes in [(before[account.pk], int(account.balance))]
     ]
 
 

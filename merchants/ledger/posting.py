@@ -8,6 +8,8 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from django.db import connection, transaction
@@ -188,6 +190,20 @@ def lock_accounts(accounts: Iterable[AccountRef], *, environment: str) -> dict[A
     return {account: account.rules.natural(balance) for account, (_, balance) in locked.items()}
 
 
+_noted: ContextVar[dict[int, int] | None] = ContextVar("noted_balances", default=None)
+
+
+@contextmanager
+def noting_balances() -> Iterator[Mapping[int, int]]:
+    """Notes the signed balances, by key, that accounts had when they were first locked inside."""
+    found: dict[int, int] = {}
+    token = _noted.set(found)
+    try:
+        yield found
+    finally:
+        _noted.reset(token)
+
+
 def _require_transaction() -> None:
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("money moves inside the database transaction of its cause")
@@ -299,10 +315,14 @@ def _lock(accounts: set[AccountRef], environment: str) -> dict[AccountRef, tuple
     with connection.cursor() as cursor:
         cursor.execute(OPEN_ACCOUNTS, [str(environment), *columns, str(environment)])
         cursor.execute(LOCK_ACCOUNTS, [*columns, str(environment)])
-        return {
+        locked = {
             AccountRef(network, asset, kind, owner): (account_id, int(balance))
             for network, asset, kind, owner, account_id, balance in cursor.fetchall()
         }
+    if (noted := _noted.get()) is not None:
+        for account_id, balance in locked.values():
+            noted.setdefault(account_id, balance)
+    return locked
 
 
 def _existing(draft: PostingDraft, environment: str) -> Posting:

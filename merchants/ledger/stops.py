@@ -19,7 +19,7 @@ from config.hooks import Hook
 from config.installation.services import current_standstill, may_act
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import people_needed
-from merchants.four_eyes.services import NotPermitted, propose, register
+from merchants.four_eyes.services import NotPermitted, propose, refuse_preview, register
 from merchants.ledger.models import Stop, StopKind
 from merchants.models import Merchant, User
 
@@ -178,6 +178,7 @@ def propose_lifting(found: Stop, *, by: User, note: str = "", after: Mapping[str
     way = _WAYS[found.kind]
     if not by.has_perm(way.permission):
         raise NotPermitted
+    refuse_preview(way.proposal)  # before `after`, which may query the network as well
     return propose(
         way.proposal,
         environment=found.environment,

@@ -13,7 +13,7 @@ from config.admin.base import LongList, ReadOnly, confirms, unless
 from config.admin.columns import RecordPage
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.models import User
-from payments.screening.matching import MAY_RELEASE, propose_release
+from payments.screening.matching import MAY_RELEASE, is_released, propose_release
 from payments.screening.models import ListedAddress, SanctionsList
 
 
@@ -21,6 +21,11 @@ class ReleasesFromReview(ShowsProposals):
     """The action by which operators release deposits or payouts that a sanctions list names."""
 
     refusals: ClassVar[Any] = {"release": unless(lambda row: bool(row.evidence), "no list names its address.")}
+    states: ClassVar[tuple[str, ...]] = ("review",)
+
+    @admin.display(description="Review")
+    def review(self, row: Any) -> str:
+        return "released" if is_released(row) else "to be decided" if row.evidence else "no list names it"
 
     @admin.action(description="Release from review: two operators must agree", permissions=["release"])
     @confirms(

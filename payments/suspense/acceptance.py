@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Sum
 
 from config.coins import USD_SCALE, usd_worth
+from config.database.previews import preview
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import require_resumed
 from config.money import format_crypto
@@ -178,15 +179,9 @@ def preview_acceptance(discrepancy: Discrepancy, payment: Payment) -> Acceptance
     None while there is no preview: its network is halted, has just undone a transfer of the payment, or somebody else
     has decided.
     """
-    with (
-        suppress(DiscrepancyResolved),
-        structlog.contextvars.bound_contextvars(is_preview=True),
-        transaction.atomic(),
-    ):
+    with suppress(DiscrepancyResolved), preview():
         Payment.objects.select_for_update().get(pk=payment.pk)
-        done = _accept_and_look(discrepancy, payment)
-        transaction.set_rollback(True)
-        return done
+        return _accept_and_look(discrepancy, payment)
     return None
 
 

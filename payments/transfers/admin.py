@@ -48,6 +48,7 @@ class PayoutPolicyAdmin(RecordPage[PayoutPolicy]):
         "daily_limit",
         "merchant_daily_limit",
     )
+    proposal_kinds = (ProposalKind.POLICY,)
     readonly_fields = ("environment",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PayoutPolicy]:
@@ -170,8 +171,8 @@ class PayoutAdmin(ReleasesFromReview, ReadOnly, LongList, RecordPage[Payout]):
     def approved_by(self, payout: Payout) -> str:
         if payout.status != PayoutStatus.HELD:
             return ""
-        count = approval_count(payout)
-        return f"{count} of {people_needed(payout.environment)}" if count else ""
+        count, needed = approval_count(payout), people_needed(payout.environment)
+        return "all it needs" if count >= needed else f"{count} of {needed}" if count else ""
 
     @admin.action(description="Approve: a held payout needs two approvals", permissions=["decide"])
     @confirms(

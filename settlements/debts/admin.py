@@ -81,6 +81,7 @@ class DebtAdmin(ReadOnly, LongList, RecordPage[Debt]):
             title="Write this debt off?" if action == "write_off" else "Was this debt paid to you elsewhere?",
             consequence=f"{consequence} It is booked once as many operators agree as the environment asks for.",
             answer_label="How much of it, in coins (“all” for all of it)",
+            previewed_answer="all",
             told="The merchant, among the changes of their balance.",
             note_label=REASON,
             describe=lambda debt: f"{debt.merchant_name} owes {debt}",

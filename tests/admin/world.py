@@ -26,7 +26,7 @@ from payments.rates.models import CurrentRate, RateSnapshot
 from payments.rates.recording import record_rates
 from payments.suspense.sender_returns import propose_return
 from payments.transfers.models import PayoutPolicy, Wallet
-from payments.transfers.payouts import policy_of
+from payments.transfers.payouts import policy_of, postpone_payouts
 from payments.transfers.policy_changes import propose_policy
 from payments.transfers.services import freeze_wallet
 from payments.treasury.house.addresses import add_address
@@ -81,13 +81,14 @@ def _house_and_cold_wallet(ada: User, bob: User) -> None:
     address = its_address(people)
     withdraw(address, 2, people)
     leave()
-    withdraw(address, 1, people)
     propose(address, 3, by=ada)
     add_address(environment=SANDBOX, network=POLYGON, address=somebody(POLYGON), label="Other", by=ada)
     expect(STELLAR, 20, people)
     stock_final(50)
     skim(20, people)
     leave()
+    waiting = withdraw(address, 1, people)
+    postpone_payouts([waiting.payout_id], until=timezone.now() + timedelta(days=1))
     keepers_send(5, somebody(ETHEREUM, "nobody knows"))
     follow_cold()
     propose_explanation(ColdMove.objects.get(), is_lost=True, reason="Sent to a wrong address.", by=ada)

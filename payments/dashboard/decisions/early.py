@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import structlog
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
@@ -11,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from config import ids
+from config.database.previews import preview
 from config.errors import DomainError
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
@@ -45,10 +45,8 @@ def close(request: MemberRequest, payment_id: str) -> HttpResponse:
 
 def _preview(payment: Payment) -> DecisionRow:
     """What would wait for a decision: the payment is closed, in a savepoint that is rolled back."""
-    with structlog.contextvars.bound_contextvars(is_preview=True), transaction.atomic():
-        row = _closed(payment)
-        transaction.set_rollback(True)
-    return row
+    with preview():
+        return _closed(payment)
 
 
 def _closed(payment: Payment) -> DecisionRow:

@@ -212,6 +212,7 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
     list_select_related = ("added_by",)
     search_fields = ("address", "label")
     list_per_page = 50
+    proposal_kinds = (ProposalKind.ADDRESS,)
     actions = ("allow", "remove")
     refusals: ClassVar = {
         "allow": unless(lambda row: not row.is_allowed and row.removed_at is None, "it is allowed, or removed."),

@@ -89,6 +89,7 @@ class ColdMoveAdmin(ReadOnly, LongList, RecordPage[ColdMove]):
     list_display = ("amount", "kind", "wallet", "recipient", "transaction_hash", "height", "seen_at", "note")
     list_filter = ("wallet__environment", "wallet__network", "asset", "kind")
     list_select_related = ("wallet",)
+    proposal_kinds = (ProposalKind.COLD_MOVE,)
     search_fields = ("recipient", "transaction_hash")
     search_help_text = "An address, or a transaction hash."
     fields = ("amount", "kind", "note", "wallet", "recipient", "transaction_hash", "height", "posting", "seen_at")
