@@ -35,6 +35,10 @@ lock_signing: Hook[[str], object] = Hook("lock_signing")
 """Waits until nothing of the environment is being signed, and keeps that so until the database transaction ends."""
 
 
+suspend_merchant: Hook[..., bool] = Hook("suspend_merchant")
+"""Suspends a merchant as a whole; False when it was suspended already. People provide it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A stop as operators see it, wherever it is kept."""

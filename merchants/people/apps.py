@@ -10,7 +10,9 @@ class PeopleConfig(AppConfig):
 
     def ready(self) -> None:
         from merchants.four_eyes import services
-        from merchants.people import oversight  # noqa: F401 - it registers how a suspension is lifted
+        from merchants.ledger import stops
+        from merchants.people import oversight
         from merchants.people.mailing import mail_proposal
 
         services.mail_proposal.register(mail_proposal)
+        stops.suspend_merchant.register(oversight.suspend_merchant)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
+
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -13,7 +15,7 @@ from merchants.models import Merchant
 from merchants.people.models import Mail
 from merchants.roles import Role
 from tests.dashboard.addresses import FIELDS, READS, WRITES, Records, everything, make_records
-from tests.factories import api_client, make_key, make_member, make_merchant, make_user, suspend
+from tests.factories import PASSWORD, api_client, make_key, make_member, make_merchant, make_user, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -79,15 +81,40 @@ def test_suspending_asks_first_is_listed_and_told_and_takes_two_to_end(settings:
     assert "is not suspended" in choose(first, "resume", merchant, "Once more.")
 
 
-def test_a_command_lists_a_suspension_and_ends_it(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    settings.OPERATORS_TO_DECIDE = 1
-    merchant, by = make_merchant("Harbour Coffee"), make_user(is_staff=True, is_superuser=True)
-    suspend(merchant)
+def test_a_command_suspends_a_merchant_in_the_name_of_an_operator_and_ends_it_by_two(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.OPERATORS_TO_DECIDE = 2
+    owner = make_member(make_merchant("Harbour Coffee"))
+    merchant, by, support = owner.merchant, make_user(is_staff=True, is_superuser=True), make_user(is_staff=True)
+    place = {"merchant": merchant.public_id, "suspend": "Stolen goods."}
+    for person, password, refusal in (
+        ("", PASSWORD, "no operator"),
+        (support.email, PASSWORD, "no operator"),
+        (by.email, "a guess", "not the password"),
+    ):
+        monkeypatch.setattr(getpass, "getpass", lambda prompt="", typed=password: typed)
+        with pytest.raises(CommandError, match=refusal):
+            call_command("stops", **place, by=person)
+    assert not Stop.objects.exists()
+
+    monkeypatch.setattr(getpass, "getpass", lambda prompt="": PASSWORD)
+    with pytest.raises(CommandError, match="--merchant"):
+        call_command("stops", suspend="why", by=by.email)
+    call_command("stops", **place, by=by.email)
+    merchant.refresh_from_db()
+    stop, row = Stop.objects.get(), LoggedAction.objects.get()
+    assert (merchant.is_active, stop.kind, stop.reason) == (False, StopKind.SUSPENSION, f"Stolen goods. ({by})")
+    assert (row.action, row.person, Mail.objects.get().to) == ("merchant.suspend", by, owner.user.email)
+    with pytest.raises(CommandError, match="suspended already"):
+        call_command("stops", **place, by=by.email)
     call_command("stops")
     assert "Harbour Coffee, suspended" in capsys.readouterr().out
-    call_command("stops", lift=Stop.objects.get().pk, by=by.email)
-    merchant.refresh_from_db()
-    assert merchant.is_active
+
+    call_command("stops", lift=stop.pk, by=by.email)
+    assert not Merchant.objects.get().is_active
+    choose(operator(), "resume", merchant, "A mistake.")
+    assert Merchant.objects.get().is_active
 
 
 def test_people_of_a_suspended_merchant_look_at_everything_and_change_nothing_of_it() -> None:

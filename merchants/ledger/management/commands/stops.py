@@ -1,4 +1,4 @@
-"""`manage.py stops`: shows what is stopped, stops payouts, and lets them go on."""
+"""`manage.py stops`: shows what is stopped, stops payouts or a merchant, and lets them go on."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from merchants.models import Merchant
 class Command(BaseCommand):
     help = (
         "Shows what is stopped, why, since when, who may lift it and how. With --stop REASON it stops payouts of an "
-        "environment, a network, a coin, a wallet or a merchant; with --lift it proposes that one goes on: another "
-        "operator agrees in the admin."
+        "environment, a network, a coin, a wallet or a merchant, with --suspend REASON a merchant as a "
+        "whole; with --lift it proposes that one goes on: another operator agrees in the admin."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,8 +30,11 @@ class Command(BaseCommand):
         parser.add_argument("--halt", action="store_true", help="Of a network: stop reading and crediting as well.")
         change = parser.add_mutually_exclusive_group()
         change.add_argument("--stop", metavar="REASON", help="Stop payouts there.")
+        change.add_argument(
+            "--suspend", metavar="REASON", help="Suspend --merchant as a whole: keys, links and changes are refused."
+        )
         change.add_argument("--lift", metavar="NUMBER", type=int, help="Let what has this number go on.")
-        parser.add_argument("--by", metavar="EMAIL", default="", help="Who lifts it: an operator.")
+        parser.add_argument("--by", metavar="EMAIL", default="", help="Who lifts or suspends: an operator.")
         parser.add_argument("--note", default="", help="What was found out; it is kept.")
 
     def handle(self, **options: Any) -> None:
@@ -41,8 +44,10 @@ class Command(BaseCommand):
             "asset": options["asset"],
             "address": options["address"],
         }
-        if options["stop"]:
-            merchant = _merchant(options["merchant"]) if options["merchant"] else None
+        merchant = _merchant(options["merchant"]) if options["merchant"] else None
+        if options["suspend"]:
+            self._suspend(merchant, options["suspend"], options["by"])
+        elif options["stop"]:
             self._stop({**place, "merchant": merchant}, options["stop"], StopKind.HALT if options["halt"] else None)
         elif options["lift"]:
             self._lift(options["lift"], options["by"], options["note"])
@@ -60,6 +65,17 @@ class Command(BaseCommand):
         if not stops.stop(kind, **place, reason=reason):
             raise CommandError(f"{stopped} is stopped already.")
         self.stdout.write(f"{stopped} is stopped.")
+
+    def _suspend(self, merchant: Merchant | None, reason: str, by: str) -> None:
+        if merchant is None:
+            raise CommandError("Say whom: --merchant.")
+        try:
+            person = operator_of_command(by, permission="merchants.change_merchant", environment=Environment.PRODUCTION)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        if not stops.suspend_merchant(merchant=merchant, reason=reason, by=person):
+            raise CommandError(f"{merchant} is suspended already.")
+        self.stdout.write(f"{merchant} is suspended.")
 
     def _lift(self, number: int, by: str, note: str) -> None:
         found = Stop.objects.standing().filter(pk=number).first()
