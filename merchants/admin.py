@@ -15,7 +15,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
 
 from config.admin.base import ReadOnly
 from config.admin.columns import Details, RecordPage
@@ -29,6 +28,7 @@ from merchants.four_eyes.models import ProposalKind
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
     MAX_FEE_BPS,
+    MAY_CHANGE_FEE,
     fee_bps_of,
     open_merchant,
     rename_merchant,
@@ -158,7 +158,8 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
     def clean(self) -> dict[str, Any]:
         entered = super().clean() or self.cleaned_data
-        if entered.get("requests_per_minute") is not None and entered.get("plan") != Plan.ENTERPRISE:
+        plan = entered.get("plan", self.instance.plan)  # only shown to whoever may not change it
+        if entered.get("requests_per_minute") is not None and plan != Plan.ENTERPRISE:
             raise ValidationError({"requests_per_minute": "Only an enterprise merchant has a budget of its own."})
         if "fee" in entered:
             self.instance.fee_bps = None if entered["fee"] is None else int(entered["fee"] * 100)
@@ -188,7 +189,8 @@ class MerchantAdmin(RecordPage[Merchant]):
     readonly_fields = ("public_id", "is_active", "created_at", "money")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
-        return (*super().get_readonly_fields(request, obj), *(("email",) if obj else ()))
+        kept = () if request.user.has_perm(MAY_CHANGE_FEE) else ("plan", "fee")
+        return (*super().get_readonly_fields(request, obj), *(("email",) if obj else ()), *kept)
 
     @admin.display(description="Fee")
     def fee(self, merchant: Merchant) -> str:

@@ -107,7 +107,10 @@ class Merchant(ids.PublicRecord, models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        permissions: ClassVar = [("view_as_merchant", "Can look at a merchant's dashboard as one of its viewers")]
+        permissions: ClassVar = [
+            ("change_fee", "Can change a merchant's plan and fee"),
+            ("view_as_merchant", "Can look at a merchant's dashboard as one of its viewers"),
+        ]
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(fee_bps__isnull=True) | Q(fee_bps__lt=10_000), name="merchant_fee_bps"),
         ]

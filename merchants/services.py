@@ -43,6 +43,8 @@ MAX_SURPLUS_KEPT_BPS: Final = 100
 MAX_FEE_BPS: Final = 9_999
 FEE_BY_ONE_BPS: Final = 1_000
 """Up to this fee one operator decides; more is a share of the merchant's money that takes two."""
+MAY_CHANGE_FEE: Final = "merchants.change_fee"
+"""The operators' permission to change a plan or a fee."""
 MAX_ALLOWED_NETWORKS: Final = 100
 MAX_ALLOWED_WALLETS: Final = 200
 _MINIMUM_DIGITS: Final = 6

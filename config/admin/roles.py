@@ -16,8 +16,8 @@ PREFIX = "Role: "
 class Role(Enum):
     """A role, and what it is for."""
 
-    SUPPORT = "Support", "sees payments, merchants and webhooks, and sends deliveries again; moves no money"
-    FINANCE = "Finance", "decides about money, settlements, debts and the ledger, and may stop payouts"
+    SUPPORT = "Support", "sees payments and merchants, enables webhooks and sends deliveries again; moves no money"
+    FINANCE = "Finance", "decides about money, settlements, debts, fees and the ledger, and may stop payouts"
     SECURITY = "Security", "looks after people, keys, limits, stops and screening; moves no money"
 
     @property
@@ -83,7 +83,12 @@ RIGHTS: dict[str, Rights] = {
     # Changing one is the permission to release from review: lists are imported, never changed.
     "screening.ListedAddress": Rights(view=MONEY, change=(SECURITY,)),
     # Merchants
-    "merchants.Merchant": Rights(view=EVERYBODY, change=MONEY, more={"view_as_merchant": (SUPPORT, SECURITY)}),
+    "merchants.Merchant": Rights(
+        view=EVERYBODY,
+        change=MONEY,
+        # The plan as well, which sets the fee of a merchant without one of its own.
+        more={"change_fee": (FINANCE,), "view_as_merchant": (SUPPORT, SECURITY)},
+    ),
     "merchants.MerchantSettings": Rights(view=EVERYBODY),
     "merchants.Member": Rights(view=EVERYBODY, add=(SECURITY,), delete=(SECURITY,)),
     "people.SignUp": Rights(view=(SUPPORT, SECURITY), change=(SECURITY,)),
@@ -110,7 +115,7 @@ RIGHTS: dict[str, Rights] = {
     # Changing one is the permission to have blocks read again and to lift the halt of a network.
     "payments.ScanCursor": Rights(view=MONEY, change=(SECURITY,)),
     # Webhooks
-    "webhooks.Endpoint": Rights(view=(SUPPORT, SECURITY)),
+    "webhooks.Endpoint": Rights(view=(SUPPORT, SECURITY), change=(SUPPORT,)),
     "webhooks.Delivery": Rights(view=(SUPPORT, SECURITY), change=(SUPPORT,)),
     "webhooks.Attempt": Rights(view=(SUPPORT, SECURITY)),
     "webhooks.Event": Rights(view=EVERYBODY),

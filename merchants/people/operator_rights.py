@@ -19,12 +19,20 @@ from merchants.access.log_in.step_up import hours_of_waiting
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import eligible, note_reset, people_needed, require_eligible
-from merchants.four_eyes.services import AnotherMustAgree, propose, register
+from merchants.four_eyes.services import AnotherMustAgree, NotPermitted, propose, register
 from merchants.members import add_member, remove_member
 from merchants.models import Member, Merchant, User
 from merchants.people.mailing import write_mail
 from merchants.roles import Action, Role
-from merchants.services import FEE_BY_ONE_BPS, change_fee, change_plan, check_fee, fee_bps_by, fee_bps_of
+from merchants.services import (
+    FEE_BY_ONE_BPS,
+    MAY_CHANGE_FEE,
+    change_fee,
+    change_plan,
+    check_fee,
+    fee_bps_by,
+    fee_bps_of,
+)
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
 
@@ -269,12 +277,15 @@ class Terms:
 
 
 def set_terms(*, merchant: Merchant, terms: Terms, by: User) -> Proposal | None:
-    """Change a merchant's plan and fee, where one operator may; a fee that becomes higher above the bound, its own or
-    its plan's, is proposed."""
+    """Change a merchant's plan, fee and limit, where one operator may; a fee that becomes higher above the bound, its
+    own or its plan's, is proposed. NotPermitted where plan or fee differ and `by` may not change them."""
     check_fee(terms.fee_bps)
     fee_bps = fee_bps_by(terms.plan, terms.fee_bps)
     with transaction.atomic():
         stored = Merchant.objects.select_for_update().get(pk=merchant.pk)
+        is_fee_same = (terms.plan, terms.fee_bps) == (stored.plan, stored.fee_bps)
+        if not is_fee_same and not by.has_perm(MAY_CHANGE_FEE):
+            raise NotPermitted
         if fee_bps <= max(FEE_BY_ONE_BPS, fee_bps_of(stored)):
             _set(stored, terms)
             return None
@@ -304,4 +315,4 @@ def _set_fee_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.FEE, _set_fee_as_agreed, permission="merchants.change_merchant")
+register(ProposalKind.FEE, _set_fee_as_agreed, permission=MAY_CHANGE_FEE)

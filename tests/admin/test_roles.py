@@ -29,12 +29,15 @@ from tests.dashboard.addresses import make_records
 from tests.factories import make_merchant, make_user
 from tests.four_eyes.test_admin_pages import ways
 from tests.operations.scenes import look
+from tests.webhooks.scenes import make_endpoint
 from tests.worlds import populated_once
+from webhooks.services import disable_endpoint
+from webhooks.states import DisabledReason
 
 pytestmark = pytest.mark.django_db
 
 ACTS: dict[str, str] = {
-    "Support": "Delivery:redeliver Merchant:look,look_in_sandbox",
+    "Support": "Delivery:redeliver Endpoint:enable Merchant:look,look_in_sandbox",
     "Finance": (
         "Alarm:acknowledge AllowedAddress:address,allow,environment,label,memo,memo_type,network,remove "
         "BillingDetails:treatment ColdWallet:address,environment,network "
@@ -47,7 +50,7 @@ ACTS: dict[str, str] = {
     ),
     "Security": (
         "Alarm:acknowledge ApiKey:revoke Deposit:release Invitation:delete,email "
-        "Merchant:fee,look,look_in_sandbox,name,plan,requests_per_minute,resume,suspend "
+        "Merchant:look,look_in_sandbox,name,requests_per_minute,resume,suspend "
         "Merchant/Member:delete,role,user "
         "Payout:release PayoutPolicy:approval_above,daily_limit,merchant_daily_limit,transfer_limit "
         "ReadingRequest:environment,last_height,network,read_again RoleChange:know SignUp:let_in,turn_away "
@@ -185,6 +188,31 @@ def test_what_a_role_may_not_do_is_refused(merchant: Merchant, role: Role, setti
     assert not faults, "\n".join(faults)
     assert (LogEntry.objects.count(), Proposal.objects.count()) == before
     assert tried > 100
+
+
+@pytest.mark.parametrize("role", [Role.FINANCE, Role.SECURITY], ids=lambda role: role.label)
+def test_finance_alone_changes_a_plan_and_a_fee(merchant: Merchant, role: Role) -> None:
+    client = client_of(operator_of(role))
+    entered = {"name": f"By {role.label}", "plan": "enterprise", "fee": "2.5", "requests_per_minute": ""}
+    entered |= {f"{rows}-{count}_FORMS": "0" for rows in ("members", "settings") for count in ("TOTAL", "INITIAL")}
+    before = Merchant.objects.values_list("plan", "fee_bps").get(pk=merchant.pk)
+    address = reverse("admin:merchants_merchant_change", args=[merchant.pk])
+    assert client.post(address, entered).status_code == 302
+    name, *terms = Merchant.objects.values_list("name", "plan", "fee_bps").get(pk=merchant.pk)
+    assert (name, tuple(terms)) == (f"By {role.label}", ("enterprise", 250) if role is Role.FINANCE else before)
+    with_more = {**entered, "fee": "25"}
+    client.post(address, with_more)
+    assert Proposal.objects.filter(kind=ProposalKind.FEE).exists() == (role is Role.FINANCE)
+
+
+def test_support_enables_a_webhook_again_and_others_do_not(merchant: Merchant) -> None:
+    endpoint = make_endpoint(merchant)
+    disable_endpoint(endpoint=endpoint, reason=DisabledReason.FAILING)
+    sent = {"action": "enable", "_selected_action": str(endpoint.pk)}
+    for role, status in ((Role.SECURITY, "disabled"), (Role.SUPPORT, "enabled")):
+        client_of(operator_of(role)).post(reverse("admin:webhooks_endpoint_changelist"), sent)
+        endpoint.refresh_from_db()
+        assert endpoint.status == status
 
 
 ROUTES = {
