@@ -19,7 +19,7 @@ from django.utils.html import format_html_join
 from config.admin.base import ReadOnly
 from config.admin.columns import Details, RecordPage
 from config.admin.roles import ADMIN, PREFIX, Role
-from config.admin.values import YES_NO
+from config.admin.values import YES_NO, Shown, may
 from config.environments import Environment
 from config.pages.typed_amounts import AmountField
 from config.pages.wording import percent
@@ -198,8 +198,10 @@ class MerchantAdmin(RecordPage[Merchant]):
         return percent(Decimal(fee_bps_of(merchant)) / 100, 2)
 
     @admin.display(description="Balances")
-    def money(self, merchant: Merchant) -> SafeString:
+    def money(self, merchant: Merchant) -> Shown:
         """A link for each environment to what the merchant has there."""
+        if not may("ledger.view_account", "ledger.view_posting"):
+            return ""
         page = reverse("operators_accounting")
         return format_html_join(
             " · ",

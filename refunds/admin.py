@@ -5,13 +5,11 @@ from __future__ import annotations
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from config import ids
 from config.admin.base import LongList, ReadOnly
 from config.admin.columns import RecordPage
+from config.admin.values import Shown, related
 from refunds.models import Refund
 
 
@@ -45,18 +43,12 @@ class RefundAdmin(ReadOnly, LongList, RecordPage[Refund]):
         return None if refund.payout is None else refund.payout.get_hold_reason_display() or None
 
     @admin.display(description="Payment")
-    def payment_link(self, refund: Refund) -> SafeString:
-        address = reverse("admin:payments_payment_change", args=[refund.payment_id])
-        return format_html('<a href="{}">{}</a>', address, refund.payment.public_id)
+    def payment_link(self, refund: Refund) -> Shown:
+        return related(refund.payment, is_page=True)
 
     @admin.display(description="Payout")
-    def payout_link(self, refund: Refund) -> SafeString | None:
-        if refund.payout is None:
-            return None
-        if not admin.site.is_registered(type(refund.payout)):
-            return format_html("{}", refund.payout)
-        address = reverse("admin:transfers_payout_change", args=[refund.payout_id])
-        return format_html('<a href="{}">{}</a>', address, refund.payout)
+    def payout_link(self, refund: Refund) -> Shown | None:
+        return None if refund.payout is None else related(refund.payout, is_page=True)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Refund], search_term: str

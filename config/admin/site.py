@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import admin
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.text import slugify
+
+from config.admin.values import links_for
 
 
 class Page(NamedTuple):
@@ -83,6 +86,18 @@ class OperatorsSite(admin.AdminSite):
     def get_urls(self) -> list[URLResolver | URLPattern]:
         own = path("group/<slug:group>/", self.admin_view(self.show_group), name="group")
         return [own, *super().get_urls()]
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        """Adds that links on the page lead only to what this person may open."""
+
+        @wraps(view)
+        def shown(request: HttpRequest, *args: Any, **options: Any) -> Any:
+            with links_for(request):
+                response = view(request, *args, **options)
+                # Links of a list are made as its template is rendered.
+                return response.render() if isinstance(response, SimpleTemplateResponse) else response
+
+        return super().admin_view(shown, cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Adds the group and the list that the request is in, by its path; none on the first page."""

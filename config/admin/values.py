@@ -1,9 +1,14 @@
-"""How an admin page shows single values: money, instants, ids, addresses, other records and JSON."""
+"""How an admin page shows single values: money, instants, ids, addresses, other records and JSON.
+
+Links lead only to what whoever looks may open; the rest stands there as text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -11,10 +16,12 @@ from typing import Any, Protocol, cast
 
 from django.contrib import admin
 from django.db.models import Model
-from django.urls import NoReverseMatch, reverse
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html, format_html_join
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from config import ids
@@ -51,6 +58,8 @@ class Profile(Protocol):
 
 profile_of: Hook[[str, str], Profile] = Hook("profile_of")
 """Data of a network by environment and network; payments provide it."""
+
+_looking: ContextVar[HttpRequest | None] = ContextVar("looking", default=None)
 
 Shown = str | SafeString
 Place = tuple[str, str]
@@ -112,8 +121,7 @@ def record_id(public_id: str, *, is_page: bool, is_link: bool = True) -> Shown:
     shown: Shown = public_id
     if not is_page:
         shown = format_html('<span title="{}">{}</span>', public_id, wording.short_id(public_id))
-    url = url_of(public_id) if is_link else ""
-    return format_html('<a href="{}">{}</a>', url, shown) if url else shown
+    return link(url_of(public_id) if is_link else "", shown)
 
 
 def url_of(public_id: str) -> str:
@@ -130,11 +138,43 @@ def record_of(public_id: str) -> Model | None:
     return cast("Model | None", model._default_manager.filter(pk=key).first()) if model and key else None
 
 
-def page_of(model: type[Model], key: Any) -> str:
+@contextmanager
+def links_for(request: HttpRequest) -> Iterator[None]:
+    """Inside, links lead only to what the person of this request may open."""
+    before = _looking.set(request)
     try:
-        return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[key])
-    except NoReverseMatch:
+        yield
+    finally:
+        _looking.reset(before)
+
+
+def may(*permissions: str) -> bool:
+    """True if whoever looks has all of these permissions, and where nobody does."""
+    request = _looking.get()
+    return request is None or request.user.has_perms(permissions)
+
+
+def page_of(model: type[Model], key: Any) -> str:
+    """Address of a record's page; empty where it has none that whoever looks may open."""
+    return _address(model, "change", key)
+
+
+def list_of(model: type[Model], filters: Mapping[str, str]) -> str:
+    """Address of the list of a kind of record with these filters; empty where whoever looks may not open it."""
+    address = _address(model, "changelist")
+    return f"{address}?{urlencode(filters)}" if address else ""
+
+
+def _address(model: type[Model], view: str, *keys: Any) -> str:
+    page, request = admin.site._registry.get(model), _looking.get()
+    if page is None or (request is not None and not page.has_view_permission(request)):
         return ""
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}", args=keys)
+
+
+def link(url: str, words: Shown) -> Shown:
+    """The words, as a link where there is an address."""
+    return format_html('<a href="{}">{}</a>', url, words) if url else words
 
 
 @cache
@@ -152,8 +192,7 @@ def name_of(row: Model, *, is_page: bool = False) -> str:
 
 def related(row: Model, *, is_page: bool, is_link: bool = True) -> Shown:
     """Another record, with a link to its page where it has one."""
-    name, url = name_of(row, is_page=is_page), page_of(type(row), row.pk) if is_link else ""
-    return format_html('<a href="{}">{}</a>', url, name) if url else name
+    return link(page_of(type(row), row.pk) if is_link else "", name_of(row, is_page=is_page))
 
 
 def table(headings: Sequence[str], rows: SafeString) -> SafeString:

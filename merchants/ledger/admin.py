@@ -22,7 +22,7 @@ from config import ids
 from config.admin.base import ReadOnly, confirms, unless
 from config.admin.columns import Readable, RecordPage, ValuesInWords
 from config.admin.story import Section
-from config.admin.values import Shown, instant, money, page_of, place_of, table
+from config.admin.values import Shown, instant, link, may, money, page_of, place_of, table
 from config.environments import Environment
 from config.errors import DomainError
 from config.pages import wording
@@ -183,7 +183,7 @@ def _row(account: Account, line: StatementLine) -> tuple[Shown, ...]:
     posting, change = line.entry.posting, in_coins(account, line.change)
     return (
         instant(posting.created_at),
-        format_html('<a href="{}">{}</a>', page_of(Posting, posting.pk), str(posting)),
+        link(page_of(Posting, posting.pk), str(posting)),
         change if line.change < 0 else f"+{change}",
         in_coins(account, line.balance),
     )
@@ -345,7 +345,7 @@ def _explanation(row: Mapping[str, Any]) -> str | SafeString:
     """The explanation of a finding and its author, or a link to explain it."""
     if explained := row.get("explained"):
         return f"{explained['by']}, until {explained['until'][:16]}: {explained['note']}"
-    if "id" not in row:  # of a run before findings had ids
+    if "id" not in row or not may("ledger.add_explainedfinding"):  # a run before findings had ids has none
         return ""
     return format_html('<a href="{}?finding={}">Explain</a>', reverse("admin:ledger_explainedfinding_add"), row["id"])
 

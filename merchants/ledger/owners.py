@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.apps import apps
-from django.utils.html import format_html
 
-from config.admin.values import Shown, page_of
+from config.admin.values import Shown, link, page_of
 from config.hooks import Hook
 from merchants.ledger.chart import Owner
 from merchants.ledger.models import Account
@@ -46,5 +45,4 @@ def name_owners(accounts: Iterable[Account]) -> dict[int, OwnerName]:
 
 def linked_owner(owner: OwnerName) -> Shown:
     """The owner's name, with a link to its record where that has a page."""
-    url = page_of(apps.get_model(owner.label), owner.key) if owner.label else ""
-    return format_html('<a href="{}">{}</a>', url, owner.name) if url else owner.name
+    return link(page_of(apps.get_model(owner.label), owner.key) if owner.label else "", owner.name)

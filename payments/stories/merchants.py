@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final
-from urllib.parse import urlencode
 
-from django.urls import reverse
+from django.apps import apps
+from django.db.models import Model
 from django.utils import timezone
 from django.utils.html import format_html
 
 from config import ids
 from config.admin.story import Section
-from config.admin.values import YES_NO, Shown, ago, instant, money, network_name, related
+from config.admin.values import YES_NO, Shown, ago, instant, link, list_of, money, network_name, related
 from config.environments import Environment
 from config.pages import wording
 from merchants.access.throttling import requests_per_minute
@@ -78,7 +78,7 @@ def _health(merchant: Merchant, now: datetime) -> Iterator[Row]:
         yield _success(merchant, environment, now)
     for each in what_waits(lambda _: True, merchant):
         more = f"the oldest {ago(each.oldest)}" + (f", worth {each.worth}" if each.worth else "")
-        yield each.title, str(Environment(each.environment).label), _link(each.url, each.count), more
+        yield each.title, str(Environment(each.environment).label), link(each.url, each.count), more
     yield from _debts(merchant)
     yield from _given_up(merchant, now)
 
@@ -93,7 +93,7 @@ def _success(merchant: Merchant, environment: Environment, now: datetime) -> Row
     (paid_before, ended_before), (paid, ended) = sums.values()
     more = f"{wording.whole(paid)} of {wording.whole(ended)}; " if ended else ""
     more += f"{_share(paid_before, ended_before)} in the {COMPARED.days} days before"
-    shown = _list("payments_payment", _share(paid, ended), merchant, environment=environment)
+    shown = _list(Payment, _share(paid, ended), merchant, environment=environment)
     return f"Payments paid, of those that ended in {COMPARED.days} days", str(environment.label), shown, more
 
 
@@ -107,8 +107,8 @@ def _debts(merchant: Merchant) -> Iterator[Row]:
     )
     for each in owed.order_by("environment", "pk")[:MOST]:
         place = each.environment, each.network
-        address = _address("settlements_debt", owner__exact=str(merchant.pk))
-        shown = _link(address, money(each.natural_balance, place, each.asset))
+        debts = list_of(apps.get_model("settlements.Debt"), {"owner__exact": str(merchant.pk)})
+        shown = link(debts, money(each.natural_balance, place, each.asset))
         yield "Owed by the merchant", each.get_environment_display(), shown, f"on {network_name(*place)}"
 
 
@@ -118,7 +118,7 @@ def _given_up(merchant: Merchant, now: datetime) -> Iterator[Row]:
         failed = Delivery.objects.of(merchant, environment).filter(status=DeliveryStatus.FAILED, pk__gte=since)
         if number := failed.order_by()[: MOST_COUNTED + 1].count():
             count = f"{MOST_COUNTED}+" if number > MOST_COUNTED else wording.whole(number)
-            shown = _list("webhooks_delivery", count, merchant, environment=environment, status=DeliveryStatus.FAILED)
+            shown = _list(Delivery, count, merchant, environment=environment, status=DeliveryStatus.FAILED)
             yield "Webhook deliveries given up", str(environment.label), shown, f"in {GIVEN_UP_WITHIN.days} days"
 
 
@@ -185,16 +185,7 @@ def _state(wallet: MerchantWallet) -> Shown:
 # --- links -------------------------------------------------------------------------------------------
 
 
-def _list(name: str, words: str, merchant: Merchant, **exactly: str) -> Shown:
+def _list(model: type[Model], words: str, merchant: Merchant, **exactly: str) -> Shown:
     """A link to a list in the admin with the rows of this merchant."""
-    return _link(
-        _address(name, merchant__id__exact=str(merchant.pk), **{f"{k}__exact": v for k, v in exactly.items()}), words
-    )
-
-
-def _address(name: str, **filters: str) -> str:
-    return f"{reverse(f'admin:{name}_changelist')}?{urlencode(filters)}"
-
-
-def _link(url: str, words: str) -> Shown:
-    return format_html('<a href="{}">{}</a>', url, words)
+    filters = {f"{name}__exact": value for name, value in exactly.items()}
+    return link(list_of(model, {"merchant__id__exact": str(merchant.pk), **filters}), words)

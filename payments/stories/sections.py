@@ -7,7 +7,6 @@ from operator import attrgetter
 from uuid import UUID
 
 from django.db.models import Model
-from django.utils.html import format_html
 
 from config.admin.story import Section
 from config.admin.values import (
@@ -17,6 +16,7 @@ from config.admin.values import (
     dollars,
     instant,
     lines,
+    link,
     money,
     network_name,
     on_explorer,
@@ -40,8 +40,7 @@ MOST = 50
 
 
 def linked(row: Model, words: str) -> Shown:
-    url = page_of(type(row), row.pk)
-    return format_html('<a href="{}">{}</a>', url, words) if url else words
+    return link(page_of(type(row), row.pk), words)
 
 
 def transaction(environment: str, network: str, text: str) -> Shown:

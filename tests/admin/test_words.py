@@ -1,4 +1,4 @@
-"""Every admin page in words: no base units, no UUIDs, no names of the code."""
+"""Every admin page in words: no base units, no UUIDs, no names of the code. Links lead to what a role may open."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.test import Client, RequestFactory
-from django.urls import reverse
+from django.urls import resolve, reverse
 from pytest_django.fixtures import Settings
 
+from config.admin.roles import Role
 from merchants.models import Merchant, User
 from payments.models import Discrepancy
 from payments.transfers.models import Payout
+from tests.admin.test_roles import client_of, operator_of
 from tests.admin.world import make_world
 from tests.factories import make_user
 from tests.worlds import populated_once
@@ -127,6 +130,37 @@ def test_no_page_speaks_to_machines(merchant: Merchant, client: Client) -> None:
             faults += [f"{address}: {fault}" for fault in found]
     faults += [f"{label}: the world has no row" for label in set(empty) ^ set(WITHOUT_ROWS)]
     assert not faults, "\n".join(faults)
+
+
+def test_no_link_leads_a_role_to_what_it_may_not_open(merchant: Merchant) -> None:
+    faults = [f"{role.label}, {fault}" for role in Role for fault in closed_links(operator_of(role))]
+    assert faults == []
+
+
+def closed_links(user: User) -> Iterator[str]:
+    """Links on the pages that somebody may open, of one record of each kind, which lead to what they may not open."""
+    request = RequestFactory().get("/admin/")
+    request.user = user
+    client, found = client_of(user), dict[str, str]()
+    pages = ["/admin/", "/admin/account", "/admin/search?q=Harbour"]
+    for model, page in admin.site._registry.items():
+        if page.has_view_permission(request):
+            name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+            newest: Any = page.get_queryset(request).order_by("-pk").first()
+            pages += [reverse(f"{name}_changelist"), reverse(f"{name}_change", args=[newest.pk])]
+    for page_address in pages:
+        response = client.get(page_address)
+        assert response.status_code == 200, page_address
+        found |= dict.fromkeys(re.findall(r'href="(/admin/[^"?#]*)', response.text), page_address)
+    yield from (f"{on}: {address}" for address, on in found.items() if not opens(address, client, request))
+
+
+def opens(address: str, client: Client, request: HttpRequest) -> bool:
+    match = resolve(address)
+    page, kind = getattr(match.func, "model_admin", None), (match.url_name or "").rpartition("_")[2]
+    if page is not None and kind in ("changelist", "change", "history", "add"):
+        return bool(page.has_add_permission(request) if kind == "add" else page.has_view_permission(request))
+    return client.get(address).status_code != 403
 
 
 def one_of_each(rows: QuerySet[Any]) -> list[Any]:

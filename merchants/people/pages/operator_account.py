@@ -73,17 +73,14 @@ def show_own_account(request: HttpRequest) -> HttpResponse:
 
 
 def _done_by(user: User) -> Iterator[Done]:
-    """The latest of each kind of record of what somebody did, with links to what the person may see."""
+    """The latest of each kind of record of what somebody did, with its page."""
     for entry in LogEntry.objects.filter(user=user).select_related("content_type").order_by("-pk")[:SHOWN]:
-        yield Done(entry.action_time, _words_of(entry), _record_of(entry, user))
-    sees_merchants = user.has_perm("merchants.view_merchant")
+        yield Done(entry.action_time, _words_of(entry), _record_of(entry))
     for action in LoggedAction.objects.filter(person=user).select_related("merchant").order_by("-pk")[:SHOWN]:
-        merchant = related(action.merchant, is_page=True, is_link=sees_merchants)
-        yield Done(action.created_at, action.words, merchant)
-    sees_proposals = user.has_perm("four_eyes.view_proposal")
+        yield Done(action.created_at, action.words, related(action.merchant, is_page=True))
     mine = Proposal.objects.filter(Q(proposed_by=user) | Q(decided_by=user)).order_by("-pk")
     for proposal in mine[:SHOWN]:
-        told = related(proposal, is_page=True, is_link=sees_proposals)
+        told = related(proposal, is_page=True)
         if proposal.proposed_by_id == user.pk:
             yield Done(proposal.proposed_at, "Proposed", told)
         if proposal.decided_by_id == user.pk and proposal.decided_at is not None:
@@ -95,11 +92,8 @@ def _words_of(entry: LogEntry) -> str:
     return " ".join(filter(None, [verb and f"{verb}.", entry.get_change_message()])) or "Changed."
 
 
-def _record_of(entry: LogEntry, user: User) -> Shown:
+def _record_of(entry: LogEntry) -> Shown:
     model = entry.content_type.model_class() if entry.content_type else None
     page = admin.site._registry.get(model) if model else None
     row = page.model._default_manager.filter(pk=entry.object_id).first() if page else None
-    if row is None:
-        return entry.object_repr
-    meta = row._meta
-    return related(row, is_page=True, is_link=user.has_perm(f"{meta.app_label}.view_{meta.model_name}"))
+    return entry.object_repr if row is None else related(row, is_page=True)

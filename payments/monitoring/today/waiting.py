@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, Model, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Now
-from django.urls import reverse
 
 from config import ids
-from config.admin.values import dollars
+from config.admin.values import dollars, list_of
 from config.coins import COINS, usd_worth
 from config.environments import Environment
 from config.hooks import Hook
@@ -196,14 +194,13 @@ def _part(number: int, kind: Kind, environment: str) -> tuple[str, Sequence[obje
 def _waiting(kind: Kind, environment: str, rows: Sequence[Sequence[Any]]) -> Waiting:
     worth = sum(usd_worth(coin, int(units), digits) for _count, _age, coin, digits, units in rows if coin in COINS)
     shown = (kind.shown or {}) | ({"environment__exact": environment} if kind.has_environments else {})
-    app, name = kind.model._meta.app_label, kind.model._meta.model_name
     return Waiting(
         title=kind.title,
         environment=environment,
         number=sum(row[0] for row in rows),
         oldest=min(map(_instant, (row[1] for row in rows))),
         worth=dollars(worth) if kind.coin else "",
-        url=f"{reverse(f'admin:{app}_{name}_changelist')}?{urlencode(shown)}",
+        url=list_of(kind.model, shown),
     )
 
 
