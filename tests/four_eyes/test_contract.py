@@ -53,7 +53,7 @@ from tests.payments.test_giving_back import come, prove
 from tests.transfers import scenes as transfers
 from tests.transfers.scenes import COIN, somebody, stock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 Kind = ProposalKind
 
