@@ -29,6 +29,8 @@ DIGITAL_CURRENCY = "Digital Currency Address"
 
 _IN_REMARKS = re.compile(r"Digital Currency Address - \w+ ([0-9A-Za-z:]+)")
 _SDN_COLUMNS = 12
+_REMARKS_CUT = 990
+"""OFAC cuts the remarks of `sdn.csv` at 1,000 characters, and the rest is in a file of its own: `sdn_comments.csv`."""
 _EMPTY = "-0-"
 
 
@@ -284,6 +286,11 @@ def _read_sdn_row(found: ParsedList, row: list[str]) -> None:
         return  # the end of the file, as OFAC marks it
     if len(row) != _SDN_COLUMNS:
         raise ListUnreadable(f"A row after {found.entries} others is cut off, and nothing was imported.")
+    if len(row[11]) >= _REMARKS_CUT:
+        raise ListUnreadable(
+            f"The remarks of entry {row[0].strip()} are cut off by OFAC and may name more addresses: import sdn.xml. "
+            "Nothing was imported."
+        )
     found.entries += 1
     number, name, programme, remarks = (
         "" if (cell := row[place].strip()) == _EMPTY else cell for place in (0, 1, 3, 11)

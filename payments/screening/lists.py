@@ -29,6 +29,14 @@ class ListIsOlder(DomainError):
     message = "A newer list of this source is in force."
 
 
+class NamesNoAddress(DomainError):
+    code = "sanctions_list_names_no_address"
+    message = (
+        "This file names no address, and the list of its source that is in force does: it may be another list. A CSV "
+        "of address alone takes a list out of force."
+    )
+
+
 class ListInForce(DomainError):
     code = "sanctions_list_in_force"
     message = "This very file is in force already."
@@ -37,8 +45,8 @@ class ListInForce(DomainError):
 def import_list(file: BufferedReader[Any], *, name: str, source: str = "") -> SanctionsList:
     """Import a list in place of the one of its source. `source` is needed where the file does not name its own.
 
-    ListUnreadable, ListInForce, ListIsOlder or InvalidParameter, and nothing has changed. What is just being signed is
-    waited for: nothing is signed after it that was not compared with it.
+    ListUnreadable, ListInForce, ListIsOlder, NamesNoAddress or InvalidParameter, and nothing has changed. What is just
+    being signed is waited for: nothing is signed after it that was not compared with it.
     """
     digest = hashlib.file_digest(file, "sha256").hexdigest()
     file.seek(0)
@@ -81,6 +89,8 @@ def _require_newer(before: SanctionsList, parsed: ParsedList, digest: str) -> No
         raise ListInForce
     if before.published_on and parsed.published_on and parsed.published_on < before.published_on:
         raise ListIsOlder(f"The list in force is of {before.published_on}, this file of {parsed.published_on}.")
+    if parsed.entries and before.address_count and not parsed.addresses:
+        raise NamesNoAddress
 
 
 def _rows(source: SanctionsList, parsed: ParsedList) -> Iterator[ListedAddress]:

@@ -133,8 +133,10 @@ def test_a_viewing_is_logged_and_told_once_with_its_reason() -> None:
     assert "An operator of the service looked at the dashboard" in reader.get("/dashboard/audit").text
 
 
-@pytest.mark.parametrize("way", ["stopped", "logged out", "after an hour", "without the permission", "no operator"])
-def test_a_viewing_ends(way: str) -> None:
+@pytest.mark.parametrize(
+    "way", ["stopped", "logged out", "after an hour", "without the permission", "no operator", "no second factor"]
+)
+def test_a_viewing_ends(way: str, settings: Settings) -> None:
     merchant = make_merchant()
     client, user = looking(merchant)
     if way == "stopped":
@@ -150,6 +152,8 @@ def test_a_viewing_ends(way: str) -> None:
         session.save()
     elif way == "without the permission":
         user.user_permissions.clear()
+    elif way == "no second factor":
+        settings.OPERATOR_SECOND_FACTOR = True
     else:
         User.objects.filter(pk=user.pk).update(is_staff=False)
     assert client.get("/dashboard").status_code == 403

@@ -61,6 +61,7 @@ def test_a_list_is_read(
         pytest.param("<sdnList></sdnList>", "no entry", id="no entry"),
         pytest.param('<!DOCTYPE x [<!ENTITY a "b">]><sdnList>&a;</sdnList>', "cannot be read", id="entities"),
         pytest.param("address,name\n,Invented\n", "Line 2 has no address", id="no address"),
+        pytest.param(SDN_CSV.replace("DOB 1 Jan 1990", "X" * 900), "import sdn.xml", id="CSV with a remark cut off"),
     ],
 )
 def test_a_file_that_is_none_is_refused(text: str, problem: str) -> None:

@@ -67,6 +67,7 @@ def test_a_list_takes_the_place_of_its_source_alone(file: Path) -> None:
         pytest.param(SDN.replace("11/20/2026", "11/19/2026"), "The list in force is of 2026-11-20", id="older"),
         pytest.param(SDN[:-20], "nothing was imported", id="cut off"),
         pytest.param(PLAIN, "whose list it is", id="a CSV without its source"),
+        pytest.param(SDN.replace("Digital Currency", "Street"), "names no address", id="another list of the source"),
     ],
 )
 def test_a_refused_file_changes_nothing(file: Path, text: str, problem: str) -> None:

@@ -11,6 +11,7 @@ from allauth.account.internal.flows.reauthentication import suspend_request
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -47,7 +48,7 @@ class OperatorProofMiddleware:
             if proven.casefold() != request.user.get_username().casefold():
                 raise PermissionDenied
         elif settings.OPERATOR_SECOND_FACTOR and request.user.is_staff:
-            if not _has_second_factor(request):
+            if lacks_second_factor(request.user):
                 return _lead_to_second_factor(request)
             request.session.pop(AFTER_FACTOR, None)
         is_change = request.method not in _SAFE_METHODS and request.path != reverse("admin:logout")
@@ -65,6 +66,9 @@ def _lead_to_second_factor(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
-def _has_second_factor(request: HttpRequest) -> bool:
-    factors = Authenticator.objects.filter(user=request.user.pk)
-    return bool(factors.exclude(type=Authenticator.Type.RECOVERY_CODES).exists())
+def lacks_second_factor(operator: AbstractBaseUser) -> bool:
+    """True of an operator to whom the admin is closed until they add a second factor."""
+    if settings.OPERATOR_PROOF_HEADER or not settings.OPERATOR_SECOND_FACTOR:
+        return False
+    factors = Authenticator.objects.filter(user=operator.pk)
+    return not factors.exclude(type=Authenticator.Type.RECOVERY_CODES).exists()

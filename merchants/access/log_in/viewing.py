@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from config.environments import Environment
+from merchants.access.log_in.operator_proof import lacks_second_factor
 from merchants.models import Member, Merchant, User
 from merchants.roles import Role
 
@@ -102,7 +103,7 @@ def _current(request: HttpRequest) -> Viewing | None:
     """The viewing in the session; None, and forgotten, once it is over or the operator may no longer look."""
     public_id, environment, until = request.session[_KEY]
     user = request.user
-    may_look = isinstance(user, User) and user.is_staff and user.has_perm(PERMISSION)
+    may_look = isinstance(user, User) and user.is_staff and user.has_perm(PERMISSION) and not lacks_second_factor(user)
     is_over = time.time() >= until or not may_look
     key = None if is_over else Merchant.public_ids.decode(public_id)
     merchant = Merchant.objects.filter(pk=key).first() if key else None
