@@ -15,7 +15,6 @@ from merchants.models import Merchant
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import Discrepancy, Payment
-from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import payout_account
 from refunds import tasks
@@ -33,6 +32,7 @@ from tests.payments.scenes import (
     part_of,
     read,
 )
+from tests.transfers.scenes import finish
 from tests.worlds import populated_once
 from webhooks.models import Event
 
@@ -95,10 +95,7 @@ def resolve() -> None:
 def send(network: str = STELLAR, rounds: int = 3) -> None:
     """Whatever can be sent is sent and final, and refunds have followed."""
     resolve()
-    for _ in range(rounds):
-        executor.run_round(SANDBOX, network)
-        control.mine(network, control.deepest_reorg(network) + 1)
-    executor.run_round(SANDBOX, network)
+    finish(network, rounds)
     follow_payouts()
 
 

@@ -38,6 +38,8 @@ from tests.transfers.test_invariants import findings
 
 pytestmark = pytest.mark.django_db
 
+PAYEES = 14
+
 
 def replace_wallet(monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Another hot wallet in the settings; returns the one of before and the new one."""
@@ -63,9 +65,10 @@ def move_coins(old: str, new: str) -> None:
 
 @pytest.fixture
 def halfway(monkeypatch: pytest.MonkeyPatch) -> list[Payout]:
-    """Fifty payouts, of which some are paid, some on their way, and some wait, when the wallet is replaced."""
+    """Payouts, of which some are paid, some on their way, and some wait, when the wallet is replaced."""
+    put_simulated(monkeypatch, ETHEREUM, transfers_in_flight=4)
     stock(ETHEREUM, 100 * COIN)
-    payouts = [ask(ETHEREUM, COIN, to=somebody(ETHEREUM, f"payee {number}")) for number in range(50)]
+    payouts = [ask(ETHEREUM, COIN, to=somebody(ETHEREUM, f"payee {number}")) for number in range(PAYEES)]
     finish(ETHEREUM, rounds=1)
     wait_no_longer()
     drive(ETHEREUM)
@@ -74,7 +77,7 @@ def halfway(monkeypatch: pytest.MonkeyPatch) -> list[Payout]:
     return payouts
 
 
-def test_in_the_middle_of_fifty_payouts_each_is_paid_once(
+def test_in_the_middle_of_many_payouts_each_is_paid_once(
     halfway: list[Payout], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = replace_wallet(monkeypatch)
@@ -88,11 +91,11 @@ def test_in_the_middle_of_fifty_payouts_each_is_paid_once(
     assert set(held.values_list("hold_reason", flat=True)) == {HoldReason.LIQUIDITY}
 
     move_coins(old, new)
-    for _ in range(6):
+    for _ in range(3):
         wait_no_longer()
         finish(ETHEREUM, rounds=1)
     assert {fresh(payout).status for payout in halfway} == {PayoutStatus.PAID}
-    assert [on_chain(ETHEREUM, somebody(ETHEREUM, f"payee {number}")) for number in range(50)] == [COIN] * 50
+    assert [on_chain(ETHEREUM, somebody(ETHEREUM, f"payee {number}")) for number in range(PAYEES)] == [COIN] * PAYEES
     assert set(Wallet.objects.values_list("address", flat=True)) == {old, new}
     assert Wallet.objects.get(address=new).next_sequence > 0
 

@@ -229,16 +229,16 @@ def test_somebody_else_signing_with_the_key_freezes_the_wallet() -> None:
 def test_one_worker_at_a_time_runs_rounds_of_a_wallet() -> None:
     for network in NETWORKS:
         stock(network, 1000 * COIN)
-    payouts = [ask(network, to=somebody(network, f"p{n}")) for network in NETWORKS for n in range(15)]
+    payouts = [ask(network, to=somebody(network, f"p{n}")) for network in NETWORKS for n in range(6)]
 
     def work(_: int) -> None:
         try:
-            for _ in range(6):
+            for _ in range(3):
                 executor.run_due()
         finally:
             connection.close()
 
-    for _ in range(4):
+    for _ in range(3):
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(4)))
         for network in NETWORKS:
@@ -248,5 +248,5 @@ def test_one_worker_at_a_time_runs_rounds_of_a_wallet() -> None:
     for network in NETWORKS:
         sequences = sorted(Transfer.objects.filter(network=network).values_list("sequence", flat=True))
         assert sequences == list(range(first_sequence(network), first_sequence(network) + len(sequences)))
-        for number in range(15):
+        for number in range(6):
             assert on_chain(network, somebody(network, f"p{number}")) == COIN
