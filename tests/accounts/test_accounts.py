@@ -10,13 +10,16 @@ from pytest_django.fixtures import Settings
 
 from tests.accounts.history import History
 from tests.accounts.world import NO_CAP, fill_wallets
+from tests.long_form import IS_LONG
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
-MORE = [pytest.param(seed, 500, marks=pytest.mark.slow) for seed in range(4)]
+MORE = [(seed, 500) for seed in range(4)] if IS_LONG else [(seed, 250) for seed in (0, 2, 3)]
 
 
-@pytest.mark.parametrize(("seed", "operations"), [(1, 250), *MORE])
+@pytest.mark.parametrize(
+    ("seed", "operations"), [(1, 250), *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE)]
+)
 def test_product_and_model_say_the_same(seed: int, operations: int, settings: Settings) -> None:
     settings.FEE_ON_REFUNDS = "kept"  # changed with refunds
     settings.SIMULATED_BLOCK_SECONDS, settings.BELOW_FINALITY_USD = 0, NO_CAP

@@ -32,12 +32,13 @@ from refunds.models import Refund
 from tests.api.errors import ERRORS
 from tests.api.hostile import VALID
 from tests.factories import api_client, key_headers, make_key
+from tests.long_form import IS_LONG
 from tests.payments.scenes import STELLAR
 from tests.refunds.scenes import ask, paid, paid_by_two
 from tests.settlements.page_scenes import earn_and_settle, make_invoice
 from tests.worlds import populated_once
 
-EXAMPLES = 34
+EXAMPLES = 34 if IS_LONG else 20
 """Of each operation in each mode."""
 SEED = 20_270_131
 WALLETS = {

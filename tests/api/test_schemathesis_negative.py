@@ -9,7 +9,7 @@ from schemathesis import GenerationMode
 
 from tests.api.schema_requests import answers_in_shape, negative
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.mark.parametrize("operation", negative, ids=[operation.label for operation in negative])

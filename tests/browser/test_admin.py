@@ -24,10 +24,11 @@ from tests.browser.accessibility import TOO_WIDE, axe_faults, load_measures
 from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in
 from tests.factories import PASSWORD, make_user
+from tests.long_form import IS_LONG
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-LOOKS = ((360, "light"), (360, "dark"), (1280, "light"), (1280, "dark"))
+LOOKS = ((360, "light"), (1280, "dark"), *(((360, "dark"), (1280, "light")) if IS_LONG else ()))
 
 
 def newest(model: type[Model]) -> str:
@@ -65,7 +66,7 @@ def test_the_main_pages_of_the_admin_are_open_to_everybody(
         load_measures(page)
         for width, scheme in LOOKS:
             page.set_viewport_size({"width": width, "height": 800})
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its two
+            page.emulate_media(color_scheme=scheme)
             found = axe_faults(page)
             if overflow := page.evaluate(TOO_WIDE):
                 found.append(f"{overflow} pixels too wide")

@@ -11,7 +11,7 @@ from tests.browser.pages import every_page_of_the_dashboard
 from tests.browser.scenes import make_scenes
 from tests.browser.walk import walk_past
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_every_page_fits_and_is_open_to_everybody(

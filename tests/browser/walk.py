@@ -20,6 +20,7 @@ from tests.browser.accessibility import TOO_WIDE, axe_faults, large_text_faults,
 from tests.browser.conftest import Complaints
 from tests.browser.pages import Stop, Viewer, log_in
 from tests.browser.scenes import Scenes
+from tests.long_form import IS_LONG
 
 OUTPUT = Path(os.environ["SCREENSHOTS"]) if os.environ.get("SCREENSHOTS") else None
 ONLY = os.environ.get("SCREENSHOTS_ONLY", "").split()
@@ -29,6 +30,9 @@ Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(360, "light"), (1280, "dark")]
 if OUTPUT:
     LOOKS += [(360, "dark"), (1280, "light")]
+
+EACH_THIRD = 3
+"""Of the pages is asked by axe in all looks, where a run is not a long one."""
 
 
 def walk_past(
@@ -50,7 +54,7 @@ def walk_past(
                 with capsys.disabled():
                     sys.stdout.write(f"\r{number:3} of {len(stops)}  {stop.name:24}")
                     sys.stdout.flush()
-            faults += walk.look_at(stop)
+            faults += walk.look_at(stop, has_every_look=IS_LONG or bool(OUTPUT) or number % EACH_THIRD == 0)
         walk.end()
     return faults + complaints.found
 
@@ -65,8 +69,8 @@ class Walk:
         if OUTPUT:
             OUTPUT.mkdir(parents=True, exist_ok=True)
 
-    def look_at(self, stop: Stop) -> list[str]:
-        """What is wrong with the page."""
+    def look_at(self, stop: Stop, *, has_every_look: bool) -> list[str]:
+        """What is wrong with the page; in looks but the first, whether it is too wide, or everything as well."""
         faults = []
         page = self._pages.get(stop.viewer) or self._enter_as(stop.viewer)
         _show_as(page, *LOOKS[0])
@@ -79,7 +83,7 @@ class Walk:
         load_measures(page)
         for width, scheme in LOOKS:
             _show_as(page, width, scheme)
-            found = axe_faults(page)
+            found = axe_faults(page) if has_every_look or (width, scheme) == LOOKS[0] else []
             if overflow := page.evaluate(TOO_WIDE):
                 found.append(f"{overflow} pixels too wide")
             if (width, scheme) == LOOKS[0]:

@@ -30,8 +30,9 @@ from payments.chains.simulated.networks import address_named, hot_wallet
 from payments.models import Payment
 from tests.installation.busy_shop import NETWORKS, SANDBOX, BusyShop
 from tests.installation.servers import Servers, working_on
+from tests.long_form import IS_LONG
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LOOK_AHEAD = 2_000
 CHAIN = "simulated_chain_*"
@@ -149,7 +150,7 @@ def resume(*, after: int | None = None) -> str:
 @pytest.mark.parametrize(
     ("kinds", "killed_after"),
     [
-        *(pytest.param([each], (), id=each) for each in BusyShop.AFTER_THE_BACKUP),
+        *(pytest.param([each], (), id=each) for each in BusyShop.AFTER_THE_BACKUP if IS_LONG),
         pytest.param([*BusyShop.AFTER_THE_BACKUP], (), id="all"),
         pytest.param([*BusyShop.AFTER_THE_BACKUP], (0, 1, 3, 7), id="all, and the resume is killed four times"),
     ],
