@@ -57,7 +57,7 @@ from tests.payments.scenes import (
 from tests.payments.test_giving_back import come, prove
 from tests.screening.scenes import put_in_force, release
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def pay_from(payment: Payment, sender: str, amount: str = "100") -> Payment:

@@ -23,7 +23,7 @@ from tests.networks import ETHEREUM
 from tests.operations.test_admin import operator
 from tests.payments.scenes import assert_all_is_well, confirm, make_payment, now, part_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def act(client: Client, model: str, action: str, key: object, **more: str) -> str:

@@ -30,7 +30,7 @@ from tests.factories import make_user
 from tests.screening.scenes import put_in_force, release
 from tests.transfers.scenes import ETHEREUM, SANDBOX, STELLAR, ask, drive, finish, fresh, somebody, stock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def alarms(network: str) -> list[str]:
