@@ -26,9 +26,9 @@ OUTPUT = Path(os.environ["SCREENSHOTS"]) if os.environ.get("SCREENSHOTS") else N
 ONLY = os.environ.get("SCREENSHOTS_ONLY", "").split()
 
 Scheme = Literal["light", "dark"]
-# What differs between the four is covered by two of them. The camera takes all four, and all are measured then.
+# What differs between the four is covered by two of them. The camera and a long run take all four.
 LOOKS: list[tuple[int, Scheme]] = [(360, "light"), (1280, "dark")]
-if OUTPUT:
+if OUTPUT or IS_LONG:
     LOOKS += [(360, "dark"), (1280, "light")]
 
 EACH_THIRD = 3
