@@ -19,6 +19,7 @@ from payments.deposits.assessment import status_after_refunds
 from payments.deposits.recording import move_discrepancy, post, record_payment_events, save_payment
 from payments.deposits.turnover.counting import share_of
 from payments.models import Deposit, Discrepancy, Payment
+from payments.screening.matching import released
 from payments.states import OWN_KINDS, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.suspense.acceptance import DiscrepancyResolved, UnderReview
 from payments.suspense.recipient_checks import refusal_of
@@ -82,7 +83,11 @@ def reserve(
     that has left already is owed where the merchant's balance lacks it.
 
     With `returns_fee`, the next settlement gives back the fee on it, and takes it again should it come back.
+
+    UnderReview while a sanctions list names who has sent it and nobody has released that, wherever it is to go.
     """
+    if not has_left:
+        _require_released(payment, discrepancy)
     if discrepancy is not None:
         _lock(discrepancy, payment, amount)
         if discrepancy.status != DiscrepancyStatus.OPEN:
@@ -110,6 +115,16 @@ def reserve(
         raise InsufficientBalance(param="amount") from error
     if _is_own(discrepancy):
         _set_refunded(payment, payment.refunded + amount)
+
+
+def _require_released(payment: Payment, discrepancy: Discrepancy | None) -> None:
+    named = payment.deposits.exclude(evidence="")
+    if discrepancy is not None and discrepancy.deposit_id:
+        named = named.filter(pk=discrepancy.deposit_id)
+    else:
+        named = named.filter(booked_to=AccountKind.PAYMENT)
+    if len(released(payment.environment, named)) < len(named):
+        raise UnderReview
 
 
 def give_back(

@@ -69,7 +69,7 @@ def _lock_returnable(key: uuid.UUID) -> tuple[PayerReturn, Deposit, Discrepancy]
     if held is None or held.status != DiscrepancyStatus.OPEN or deposit.status != DepositStatus.CREDITED:
         raise DiscrepancyResolved
     if deposit.evidence and not is_released(deposit):
-        raise UnderReview
+        raise UnderReview("A sanctions list names its sender: release its deposit from review first.")
     _require_as_signed(returned, deposit)
     return returned, deposit, held
 

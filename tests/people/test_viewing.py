@@ -11,9 +11,13 @@ from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.contrib.sessions.models import Session
+from django.http import HttpRequest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from config.database.previews import preview
+from config.environments import Environment
+from merchants.access.log_in.viewing import begin
 from merchants.audit.models import LoggedAction
 from merchants.models import Merchant, User
 from merchants.people.models import Mail
@@ -159,6 +163,12 @@ def test_a_viewing_ends(way: str, settings: Settings) -> None:
     assert client.get("/dashboard").status_code == 403
     assert "viewing" not in client.session
     assert "Stop looking" not in client.get("/account").text
+
+
+def test_no_viewing_begins_in_a_preview() -> None:
+    """A preview rolls back rows and mails, and not the session."""
+    with preview(), pytest.raises(RuntimeError):
+        begin(HttpRequest(), make_merchant(), Environment.SANDBOX)
 
 
 def test_a_viewing_needs_its_permission_a_reason_and_the_second_factor(settings: Settings) -> None:

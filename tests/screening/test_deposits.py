@@ -262,6 +262,18 @@ def test_a_deposit_of_no_payment_has_its_evidence_at_once(tmp_path: Path) -> Non
     assert_all_is_well()
 
 
+def test_money_of_a_listed_sender_that_counted_before_is_refunded_to_nobody_unreleased(tmp_path: Path) -> None:
+    """Its payer or merchant names any address, which no list names."""
+    sender, request = address_named(ETHEREUM, "listed"), NewRefund(destination=address_named(ETHEREUM, "another"))
+    payment = pay_from(make_payment(), sender)
+    put_in_force(tmp_path, sender)
+    review.compare_due()
+    with pytest.raises(UnderReview):
+        create_refund(payment=payment, request=request, requested_by="m")
+    assert release(Deposit.objects.get())[-1] == "done"
+    assert create_refund(payment=payment, request=request, requested_by="m").amount == payment.due
+
+
 def test_money_of_no_payment_goes_back_only_once_it_is_released(tmp_path: Path) -> None:
     """Its sender chooses where to: at an address that no list names."""
     deposit = come(ETHEREUM)

@@ -17,6 +17,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
+from config.database.previews import is_preview
 from config.environments import Environment
 from merchants.access.log_in.operator_proof import lacks_second_factor
 from merchants.models import Member, Merchant, User
@@ -53,6 +54,8 @@ def viewing_of(request: HttpRequest) -> Viewing | None:
 
 def begin(request: HttpRequest, merchant: Merchant, environment: Environment) -> None:
     """Store the viewing in the session. Only `oversight.begin_viewing` calls it: it logs it and mails the owners."""
+    if is_preview():
+        raise RuntimeError("a preview rolls back what is logged and mailed, and not the session")
     until = int(time.time() + LONGEST.total_seconds())
     request.session[_KEY] = [merchant.public_id, environment.value, until]
 
