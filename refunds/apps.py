@@ -16,13 +16,14 @@ class RefundsConfig(AppConfig):
         from payments.monitoring.today import waiting
         from payments.receipts import documents
         from payments.transfers.owners import Owners, register_owners
+        from refunds.found_refunds import FOUND_OWNERS, possible_refunds, refund_found
         from refunds.models import Refund
         from refunds.pages import stories
         from refunds.pages.of_a_payment import refund_sent, refund_story, refunds_of
         from refunds.pages.receipt import refunds_paid
         from refunds.pages.refund_from_suspense import giving_back, refunds_waiting
         from refunds.pages.refunds import held_refunds, refunds_to_see
-        from refunds.services import FOUND_OWNERS, follow_payout, possible_refunds, refund_found
+        from refunds.services import follow_payout
 
         register_owners(
             "refunds", Owners(Refund.objects.to_follow, follow_payout, FOUND_OWNERS, possible_refunds, refund_found)

@@ -21,7 +21,8 @@ from payments.suspense.surplus_policy import BATCH as SURPLUS_BATCH
 from payments.suspense.surplus_policy import DECIDED_BY, to_give_back
 from refunds.batches.services import make_row
 from refunds.models import Refund, RefundBatchRow
-from refunds.services import NewRefund, create_refund, resolve_destination
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund, resolve_destination
 
 logger = structlog.get_logger(__name__)
 

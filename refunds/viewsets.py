@@ -21,12 +21,10 @@ from payments.suspense.acceptance import DiscrepancyResolved
 from payments.suspense.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from refunds import examples
 from refunds.models import REFUNDS, Refund
+from refunds.plans.planning import DiscrepancyRequired, NewRefund, PaymentNotRefundable
 from refunds.records import refund_record
 from refunds.serializers import DestinationSerializer, NewRefundSerializer, RefundListQuery, RefundSchema
 from refunds.services import (
-    DiscrepancyRequired,
-    NewRefund,
-    PaymentNotRefundable,
     RefundHasDestination,
     RefundNotCancellable,
     cancel_refund,

@@ -144,6 +144,7 @@ MAY_CHANGE_A_STATUS = {
     "payments/transfers/payouts.py",
     "payments/transfers/services.py",
     "payments/deposits/watching.py",
+    "refunds/found_refunds.py",
     "refunds/services.py",
     "settlements/payouts/outcome.py",
     "webhooks/sending/attempts.py",

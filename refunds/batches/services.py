@@ -15,7 +15,8 @@ from payments.suspense import refund_accounting
 from payments.suspense.destinations import parse_destination
 from refunds.batches.files import Fault, FileRow, RefundFile
 from refunds.models import RefundBatch, RefundBatchRow
-from refunds.services import NewRefund, create_refund, plan_refund
+from refunds.plans.planning import NewRefund, plan_refund
+from refunds.services import create_refund
 
 logger = structlog.get_logger(__name__)
 

@@ -27,7 +27,7 @@ from refunds.batches.files import COLUMNS, MOST_BYTES, MOST_ROWS, Fault, read_fi
 from refunds.batches.services import confirm_batch, preview_file
 from refunds.models import RefundBatch, RefundBatchRow
 from refunds.pages.forms import RefundFileForm
-from refunds.services import returns_fees
+from refunds.plans.planning import returns_fees
 from refunds.wording import terms
 
 SECTION = "dashboard_refunds"

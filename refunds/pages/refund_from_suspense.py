@@ -38,7 +38,8 @@ from payments.suspense.destinations import family_of
 from refunds import wording
 from refunds.models import Refund
 from refunds.pages.forms import GiveBackForm
-from refunds.services import NewRefund, create_refund, plan_refund_of
+from refunds.plans.planning import NewRefund, plan_refund_of
+from refunds.services import create_refund
 from refunds.states import RefundStatus
 
 

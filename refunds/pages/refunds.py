@@ -35,7 +35,8 @@ from refunds import wording
 from refunds.destination_links import destination_link_url
 from refunds.models import REFUNDS, Refund
 from refunds.pages.forms import OWN_MONEY, DestinationForm, RefundFilterForm, RefundForm
-from refunds.services import NewRefund, cancel_refund, create_refund, give_destination, returns_fees, what_is_left
+from refunds.plans.planning import NewRefund, returns_fees, what_is_left
+from refunds.services import cancel_refund, create_refund, give_destination
 from refunds.states import NamedBy, RefundStatus
 from webhooks.events import catalogue as catalogue
 from webhooks.models import Event

@@ -22,7 +22,8 @@ from payments.services import NewPayment, cancel_payment, create_payment
 from payments.services import end_window as end_window_of
 from payments.suspense.acceptance import accept_discrepancy
 from refunds.models import Refund as RefundRow
-from refunds.services import NewRefund, RefundNotCancellable, cancel_refund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import RefundNotCancellable, cancel_refund, create_refund
 from settlements import due_runs
 from settlements.models import Settlement as SettlementRow
 from settlements.models import SettlementRun

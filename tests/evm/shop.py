@@ -29,7 +29,8 @@ from payments.transfers.models import PayoutPolicy, Transfer
 from payments.transfers.payouts import policy_of
 from payments.transfers.postings import gas_account, hot_account
 from payments.treasury.models import Sweep
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.evm.mainnet import Mainnet
 from tests.evm.network import devnet
 

@@ -22,7 +22,8 @@ from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now

@@ -33,7 +33,8 @@ from payments.treasury.house.house_balance import house_balances
 from payments.treasury.house.withdrawals import propose_withdrawal
 from payments.treasury.models import Sweep
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.evm.front import GWEI
 from tests.evm.mainnet import Mainnet, settings_for_production_alone
 from tests.evm.network import devnet

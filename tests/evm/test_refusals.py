@@ -26,7 +26,8 @@ from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
 from tests.evm.network import devnet

@@ -18,7 +18,8 @@ from payments.monitoring.states import AlarmKind
 from payments.suspense import review
 from payments.transfers.models import Payout
 from payments.transfers.states import HoldReason
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.evm.shop import PRODUCTION, somebody
 from tests.evm.street import Street, now
 from tests.evm.test_contract_accounts import deploy_code

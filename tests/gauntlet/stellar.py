@@ -33,7 +33,8 @@ from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.factories import make_merchant
 from tests.gauntlet import failpoints, lives
 from tests.gauntlet.evm import MAY_DIE_AT, MUST_DIE_AT, PATIENCE, _Errors

@@ -44,7 +44,8 @@ from payments.treasury.house.withdrawals import propose_withdrawal
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.sweeping import request_sweep
 from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance
-from refunds.services import NewRefund, create_refund, give_destination, resolve_destination
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund, give_destination, resolve_destination
 from refunds.states import NamedBy
 from settlements import due_runs
 from settlements.models import Settlement

@@ -29,7 +29,8 @@ from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.agreeing import agree_to_what_waits
 from tests.evm.conftest import nodes_end_with_the_run
 from tests.evm.mainnet import Mainnet, settings_for

@@ -43,7 +43,8 @@ from payments.treasury.sweep_booking import book_sweeps
 from payments.treasury.sweeping import request_sweep, sweep_due
 from payments.treasury.wallet_balances import wallet_findings
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now

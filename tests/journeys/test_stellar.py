@@ -26,7 +26,8 @@ from payments.transfers.owners import follow_payouts
 from payments.transfers.states import PayoutStatus, TransferStatus
 from refunds import tasks as refund_tasks
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund, give_destination
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund, give_destination
 from refunds.states import NamedBy, RefundStatus
 from settlements import tasks as settlement_tasks
 from settlements.models import Settlement

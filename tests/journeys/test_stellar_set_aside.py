@@ -29,8 +29,9 @@ from refunds import tasks as refund_tasks
 from refunds.destination_links import DestinationLink
 from refunds.models import Refund
 from refunds.pages.payer import view_of
+from refunds.plans.planning import NewRefund
 from refunds.records import refund_record
-from refunds.services import NewRefund, create_refund
+from refunds.services import create_refund
 from settlements import tasks as settlement_tasks
 from settlements.exports.formats import statement_csv, statement_record
 from settlements.models import Settlement

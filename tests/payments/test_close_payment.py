@@ -16,7 +16,8 @@ from payments.models import Payment
 from payments.services import cancel_payment, close_payment
 from payments.suspense.acceptance import accept_discrepancy
 from payments.terms import NETWORK_SILENCE_MAX
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.factories import api_client, make_key
 from tests.payments.scenes import (
     ETHEREUM,

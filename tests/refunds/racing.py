@@ -19,7 +19,8 @@ from payments.chains.simulated import control
 from payments.models import Payment
 from payments.suspense import refund_accounting
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.factories import make_merchant
 from tests.payments.scenes import STELLAR, make_payment, mine_and_watch, now, part_of
 from tests.refunds.scenes import wallet

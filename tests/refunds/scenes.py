@@ -19,7 +19,8 @@ from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import payout_account
 from refunds import tasks
 from refunds.models import Refund
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.factories import make_merchant
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,

@@ -17,7 +17,7 @@ from config.money import (
     to_units,
     whole_millionths,
 )
-from refunds.amounts import Quote, Share, all_that_is_left, take
+from refunds.plans.amounts import Quote, Share, all_that_is_left, take
 
 EUR = Quote(rate=Decimal("0.862068965517241379"), fiat_digits=2, decimals=6)
 

@@ -10,7 +10,8 @@ from config.errors import DomainError
 from payments.states import DiscrepancyStatus
 from payments.transfers.payouts import fail_payout
 from refunds.models import Refund
-from refunds.services import cancel_refund, follow_payout, give_destination, what_is_left
+from refunds.plans.planning import what_is_left
+from refunds.services import cancel_refund, follow_payout, give_destination
 from refunds.states import NamedBy, RefundStatus
 from tests.payments.scenes import assert_all_is_well, now
 from tests.refunds.scenes import ask, fresh, paid, resolve, send, wallet

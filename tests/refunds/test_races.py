@@ -11,8 +11,8 @@ from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from refunds import tasks
 from refunds.models import Refund
+from refunds.plans.planning import NewRefund
 from refunds.services import (
-    NewRefund,
     RefundHasDestination,
     RefundNotCancellable,
     cancel_refund,

@@ -32,7 +32,8 @@ from payments.suspense.refund_accounting import open_discrepancies
 from payments.suspense.sender_returns import propose_return
 from payments.suspense.small_remainders import book_crumbs
 from payments.transfers.models import Payout
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.factories import make_user
 from tests.networks import ETHEREUM, STELLAR
 from tests.payments.scenes import (

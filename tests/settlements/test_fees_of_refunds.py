@@ -14,8 +14,9 @@ from merchants.models import Merchant
 from merchants.services import change_fee
 from payments.models import Payment
 from refunds.models import Refund
+from refunds.plans.planning import NewRefund
 from refunds.records import refund_record
-from refunds.services import NewRefund, cancel_refund, create_refund
+from refunds.services import cancel_refund, create_refund
 from settlements.exports.formats import statement_csv, statement_record
 from settlements.plans.reading import statement_of
 from settlements.plans.schedule import Period

@@ -24,7 +24,8 @@ from merchants.services import change_fee, update_settings
 from payments.chains.simulated.networks import address_named
 from payments.monitoring.accounting.periods import Days
 from payments.rates.recording import record_rates
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from settlements.monthly import presenters
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.reading import accounts_of, entries_of

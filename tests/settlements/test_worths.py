@@ -11,7 +11,8 @@ from config.money import FIAT_DIGITS, fiat_share, to_units
 from payments.dashboard.decisions.rows import decision_row
 from payments.models import Payment
 from payments.suspense.acceptance import accept_discrepancy
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from settlements.monthly.months import month_named
 from settlements.monthly.reading import accounts_of, entries_of
 from settlements.plans.reading import statement_of

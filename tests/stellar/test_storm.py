@@ -18,7 +18,8 @@ from payments.models import Payment
 from payments.transfers import services
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.states import PayoutStatus
-from refunds.services import NewRefund, create_refund
+from refunds.plans.planning import NewRefund
+from refunds.services import create_refund
 from tests.factories import make_merchant
 from tests.networks import put_profile
 from tests.stellar.network.horizon import LocalHorizon
