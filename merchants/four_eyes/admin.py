@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html_join
 
 from config.admin.base import LongList, ReadOnly, confirms, unless
@@ -30,6 +33,39 @@ def show_outcome(page: admin.ModelAdmin[Any], request: HttpRequest, proposal: Pr
         words = f"{proposal}: another operator must agree, under Proposals."
     level = messages.SUCCESS if proposal.status == ProposalStatus.DONE else messages.WARNING
     page.message_user(request, words, level)
+
+
+def propose_by_form(
+    page: admin.ModelAdmin[Any],
+    request: HttpRequest,
+    form: BaseForm,
+    propose: Callable[[dict[str, Any]], Proposal],
+    *,
+    title: str,
+    template: str,
+    shown: Callable[[], Mapping[str, Any]] = dict,
+    field_of: Mapping[str, str] = {},
+    unavailable: tuple[type[Exception], ...] = (),
+) -> HttpResponse:
+    """Show a page with a form, and pass its fields to `propose`; once that has made a proposal, redirect to the list.
+
+    The form shows why it was refused: `field_of` names the field of a parameter that has another name, `unavailable`
+    the errors of a network that was queried.
+    """
+    options = page.model._meta
+    if request.method == "POST" and form.is_valid():
+        try:
+            proposal = propose(form.cleaned_data)
+        except unavailable as error:
+            form.add_error(None, f"The network did not answer: {error}")
+        except DomainError as error:
+            field = field_of.get(error.param or "", error.param)
+            form.add_error(field if field in form.fields else None, error.message)
+        else:
+            show_outcome(page, request, proposal)
+            return HttpResponseRedirect(reverse(f"admin:{options.app_label}_{options.model_name}_changelist"))
+    context = {**page.admin_site.each_context(request), "opts": options, "title": title, "form": form, **shown()}
+    return TemplateResponse(request, template, context)
 
 
 class ShowsProposals:

@@ -7,15 +7,14 @@ from typing import Any, ClassVar, cast
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 
 from config.admin.base import REASON, LongList, ReadOnly, confirms, unless, with_note
 from config.admin.columns import RecordPage
 from config.environments import Environment
 from config.errors import DomainError
-from merchants.four_eyes.admin import show_outcome
+from merchants.four_eyes.admin import propose_by_form, show_outcome
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
@@ -111,17 +110,25 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = WithdrawalForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._proposed(request, form):
-            return HttpResponseRedirect(reverse("admin:house_withdrawal_changelist"))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Withdraw",
-            "form": form,
-            "balances": _balances(),
-        }
-        return TemplateResponse(request, "admin/house/withdraw.html", context)
+
+        def proposed(given: dict[str, Any]) -> Proposal:
+            return propose_withdrawal(
+                given["address"],
+                code=given["coin"],
+                amount=given["units"],
+                reason=given["reason"],
+                by=cast("User", request.user),
+            )
+
+        return propose_by_form(
+            self,
+            request,
+            WithdrawalForm(request.POST or None),
+            proposed,
+            title="Withdraw",
+            template="admin/house/withdraw.html",
+            shown=lambda: {"balances": _balances()},
+        )
 
     def get_urls(self) -> list[URLPattern]:
         own = path("by-hand/", self.admin_site.admin_view(self.by_hand_view), name="house_withdrawal_by_hand")
@@ -131,55 +138,26 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
         """Propose what a transfer was that somebody sent from a hot wallet without Ballast."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = ByHandForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._is_explained(request, form):
-            return HttpResponseRedirect(reverse("admin:house_withdrawal_changelist"))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Book what was sent by hand",
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/house/by_hand.html", context)
 
-    def _is_explained(self, request: HttpRequest, form: ByHandForm) -> bool:
-        """Propose the booking of the form, or agree to it; False, with the reason in the form, if it is refused."""
-        given = form.cleaned_data
-        environment, _, network = given["place"].partition(":")
-        try:
-            sent = find_sent(environment, network, given["transaction_hash"], payout=given["payout"])
-            proposal = propose_booking(
-                sent,
+        def proposed(given: dict[str, Any]) -> Proposal:
+            environment, _, network = given["place"].partition(":")
+            return propose_booking(
+                find_sent(environment, network, given["transaction_hash"], payout=given["payout"]),
                 is_lost=given["what"] == "lost",
                 reason=given["reason"],
                 by=cast("User", request.user),
                 owner=(given["owner"] or "nobody") if given["what"] == "owner" else "",
             )
-        except ChainError as error:
-            form.add_error(None, f"{network} did not answer: {error}")
-            return False
-        except DomainError as error:
-            form.add_error(error.param if error.param in form.fields else None, error.message)
-            return False
-        show_outcome(self, request, proposal)
-        return True
 
-    def _proposed(self, request: HttpRequest, form: WithdrawalForm) -> bool:
-        """Propose the withdrawal of the form, or agree to it; False, with the reason in the form, if it is refused."""
-        given = form.cleaned_data
-        try:
-            proposal = propose_withdrawal(
-                given["address"],
-                code=given["coin"],
-                amount=given["units"],
-                reason=given["reason"],
-                by=cast("User", request.user),
-            )
-        except DomainError as error:
-            form.add_error(error.param if error.param in form.fields else None, error.message)
-            return False
-        show_outcome(self, request, proposal)
-        return True
+        return propose_by_form(
+            self,
+            request,
+            ByHandForm(request.POST or None),
+            proposed,
+            title="Book what was sent by hand",
+            template="admin/house/by_hand.html",
+            unavailable=(ChainError,),
+        )
 
     @admin.action(description="Cancel: payouts that are not signed yet are called back", permissions=["cancel"])
     @confirms(
@@ -236,24 +214,21 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = AllowedAddressForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            try:
-                listed, proposal = add_address(**form.cleaned_data, by=cast("User", request.user))
-            except DomainError as error:
-                field = "address" if error.param == "destination" else error.param
-                form.add_error(field if field in form.fields else None, error.message)
-            else:
-                self.log_addition(request, listed, "Proposed.")
-                show_outcome(self, request, proposal)
-                return HttpResponseRedirect(reverse("admin:house_allowedaddress_changelist"))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Add an address that the house may be paid at",
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/house/add_address.html", context)
+
+        def proposed(given: dict[str, Any]) -> Proposal:
+            listed, proposal = add_address(**given, by=cast("User", request.user))
+            self.log_addition(request, listed, "Proposed.")
+            return proposal
+
+        return propose_by_form(
+            self,
+            request,
+            AllowedAddressForm(request.POST or None),
+            proposed,
+            title="Add an address that the house may be paid at",
+            template="admin/house/add_address.html",
+            field_of={"destination": "address"},
+        )
 
     @admin.action(description="Allow: propose it, or agree to it", permissions=["add"])
     @confirms(

@@ -6,15 +6,12 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 
 from config.admin.base import LongList, ReadOnly
 from config.admin.columns import RecordPage
-from config.errors import DomainError
-from merchants.four_eyes.admin import show_outcome
+from merchants.four_eyes.admin import propose_by_form
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.models import User
 from payments.chains.errors import ChainError
@@ -24,8 +21,6 @@ from payments.treasury.house.cold.skims import propose_skim
 from payments.treasury.house.cold.wallet_target import WalletTarget, in_use
 from payments.treasury.house.forms import ColdMoveForm, SkimForm
 from payments.treasury.models import ColdMove, ColdWallet
-
-WALLETS = "admin:payments_coldwallet_changelist"
 
 
 @admin.register(ColdWallet)
@@ -57,29 +52,26 @@ class ColdWalletAdmin(ReadOnly, RecordPage[ColdWallet]):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = SkimForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            given = form.cleaned_data
 
-            def proposed() -> Proposal:
-                return propose_skim(
-                    given["environment"],
-                    given["asset"],
-                    amount=given["units"],
-                    reason=given["reason"],
-                    by=cast("User", request.user),
-                )
+        def proposed(given: dict[str, Any]) -> Proposal:
+            return propose_skim(
+                given["environment"],
+                given["asset"],
+                amount=given["units"],
+                reason=given["reason"],
+                by=cast("User", request.user),
+            )
 
-            if _is_proposed(self, request, form, proposed):
-                return HttpResponseRedirect(reverse(WALLETS))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Skim to the cold wallet",
-            "form": form,
-            "floats": _rows(),
-        }
-        return TemplateResponse(request, "admin/house/skim.html", context)
+        return propose_by_form(
+            self,
+            request,
+            SkimForm(request.POST or None),
+            proposed,
+            title="Skim to the cold wallet",
+            template="admin/house/skim.html",
+            shown=lambda: {"floats": _rows()},
+            unavailable=(ChainError,),
+        )
 
 
 @admin.register(ColdMove)
@@ -104,37 +96,20 @@ class ColdMoveAdmin(ReadOnly, LongList, RecordPage[ColdMove]):
         """Propose what coins were that left a cold wallet for somewhere."""
         if not request.user.has_perm("house.add_withdrawal"):
             raise PermissionDenied
-        form = ColdMoveForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            given = form.cleaned_data
 
-            def proposed() -> Proposal:
-                is_lost, by = given["what"] == "lost", cast("User", request.user)
-                return propose_explanation(given["move"], is_lost=is_lost, reason=given["reason"], by=by)
+        def proposed(given: dict[str, Any]) -> Proposal:
+            is_lost, by = given["what"] == "lost", cast("User", request.user)
+            return propose_explanation(given["move"], is_lost=is_lost, reason=given["reason"], by=by)
 
-            if _is_proposed(self, request, form, proposed):
-                return HttpResponseRedirect(reverse("admin:payments_coldmove_changelist"))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Say what left the cold wallet",
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/house/cold_explain.html", context)
-
-
-def _is_proposed(page: admin.ModelAdmin[Any], request: HttpRequest, form: Form, proposed: Any) -> bool:
-    """Make the proposal of the form; False, with the reason in the form, if it is refused."""
-    try:
-        proposal = proposed()
-    except ChainError as error:
-        form.add_error(None, f"The network did not answer: {error}")
-        return False
-    except DomainError as error:
-        form.add_error(error.param if error.param in form.fields else None, error.message)
-        return False
-    show_outcome(page, request, proposal)
-    return True
+        return propose_by_form(
+            self,
+            request,
+            ColdMoveForm(request.POST or None),
+            proposed,
+            title="Say what left the cold wallet",
+            template="admin/house/cold_explain.html",
+            unavailable=(ChainError,),
+        )
 
 
 def _rows() -> list[dict[str, Any]]:

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, cast
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
 
 from config.admin.base import REASON, LongList, ReadOnly, confirms, unless, with_note
 from config.admin.columns import RecordPage
 from config.errors import DomainError
-from merchants.four_eyes.admin import show_outcome
+from merchants.four_eyes.admin import propose_by_form
+from merchants.four_eyes.models import Proposal
 from merchants.models import User
 from payments.chains import registry
 from payments.treasury.house.forms import FundingForm
@@ -53,36 +52,29 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = FundingForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._is_proposed(request, form):
-            return HttpResponseRedirect(reverse("admin:house_funding_changelist"))
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.model._meta,
-            "title": "Put coins in",
-            "form": form,
-            "wallets": [
-                (f"{network} ({environment})", registry.chain(environment, network).payout_address())
-                for environment, network in registry.places_in_use()
-            ],
-        }
-        return TemplateResponse(request, "admin/house/fund.html", context)
 
-    def _is_proposed(self, request: HttpRequest, form: FundingForm) -> bool:
-        given = form.cleaned_data
-        try:
-            proposal = propose_funding(
+        def proposed(given: dict[str, Any]) -> Proposal:
+            return propose_funding(
                 given["environment"],
                 given["asset"],
                 amount=given["units"],
                 reason=given["reason"],
                 by=cast("User", request.user),
             )
-        except DomainError as error:
-            form.add_error(error.param if error.param in form.fields else None, error.message)
-            return False
-        show_outcome(self, request, proposal)
-        return True
+
+        wallets = [
+            (f"{network} ({environment})", registry.chain(environment, network).payout_address())
+            for environment, network in registry.places_in_use()
+        ]
+        return propose_by_form(
+            self,
+            request,
+            FundingForm(request.POST or None),
+            proposed,
+            title="Put coins in",
+            template="admin/house/fund.html",
+            shown=lambda: {"wallets": wallets},
+        )
 
     @admin.action(description="Cancel: these coins are no longer expected", permissions=["cancel"])
     @confirms(

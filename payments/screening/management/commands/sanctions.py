@@ -36,7 +36,7 @@ class _Reported(FileIO):
 
 class Command(BaseCommand):
     help = (
-        "Without a file: shows the sanctions lists in force. `import FILE` puts a list in place of the one of its "
+        "Shows the sanctions lists in force, or imports one. `import FILE` puts a list in place of the one of its "
         "source: OFAC's sdn.xml or sdn_advanced.xml (or sdn.csv, where no remark is cut off), the EU's consolidated "
         "list in XML, or a CSV with the columns address, name and programme."
     )
