@@ -41,14 +41,14 @@ SCENARIOS = (
 )
 IN_CI = (
     "production",
-    "restore",
-    "providers",
+    "accounts",
     "keys",
     "upgrade",
-    "accounts",
-    "settlements",
+    "restore",
+    "providers",
     "webhooks",
     "redis",
+    "settlements",
     "stellar",
     "crash",
     "memory",
