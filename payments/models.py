@@ -17,7 +17,7 @@ from config import ids
 from config.database.database_time import has_come
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
-from config.money import format_crypto
+from config.pages import wording
 from merchants.counting import Counted
 from merchants.ledger.chart import suspense
 from merchants.models import Merchant, OwnedQuerySet
@@ -528,4 +528,4 @@ class BalanceChange(ids.KeyedByTime, models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {format_crypto(self.amount, self.decimals)} {self.asset} ({self.reference})"
+        return f"{self.get_kind_display()}: {wording.coins(self.amount, self.decimals, self.asset)} ({self.reference})"

@@ -13,7 +13,6 @@ from config import ids
 from config.database.database_time import has_come
 from config.environments import Environment
 from config.fields import UnitsField
-from config.money import format_crypto
 from config.pages import wording
 from merchants.counting import Counted
 from merchants.ledger.models import Account
@@ -252,7 +251,7 @@ class Debt(Account):
     @property
     def coins(self) -> str:
         decimals = registry.decimals(self.environment, self.network, self.asset)
-        return f"{format_crypto(self.natural_balance, decimals)} {self.asset}"
+        return wording.coins(self.natural_balance, decimals, self.asset)
 
 
 class DebtDecision(ids.KeyedByTime, ids.PublicRecord, models.Model):
@@ -295,7 +294,7 @@ class DebtDecision(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     @property
     def coins(self) -> str:
-        return f"{format_crypto(self.amount, self.decimals)} {self.asset}"
+        return wording.coins(self.amount, self.decimals, self.asset)
 
 
 class FeeRemainder(models.Model):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from config import ids
 from config.database.database_time import CLOCKS_APART, database_now
 from config.installation.services import current_standstill
-from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes.people import lately_reset
 from merchants.ledger.models import Stop, StopKind
 from payments.chains import registry
@@ -197,7 +197,7 @@ def _of_missing_coins(environment: str, network: str) -> Iterator[AlarmCondition
     """One for each coin, however many addresses an issuer has emptied."""
     waiting = MissingCoins.objects.filter(environment=environment, network=network, status=MissingStatus.OPEN)
     for asset, decimals, count, total in waiting.values_list("asset", "decimals").annotate(Count("pk"), Sum("amount")):
-        message = f"{format_crypto(int(total), decimals)} {asset} are not at {count} of the deposit addresses."
+        message = f"{wording.coins(int(total), decimals, asset)} are not at {count} of the deposit addresses."
         yield AlarmCondition(AlarmKind.COINS_MISSING, message, asset)
 
 
@@ -209,7 +209,7 @@ def _of_cold_wallets(environment: str, network: str) -> Iterator[AlarmCondition]
         environment=environment, network=network, status=PayoutStatus.HELD, hold_reason=HoldReason.REFILL
     )
     for asset, decimals, count, total in waiting.values_list("asset", "decimals").annotate(Count("pk"), Sum("amount")):
-        coins = f"{format_crypto(int(total), decimals)} {asset}"
+        coins = wording.coins(int(total), decimals, asset)
         yield AlarmCondition(AlarmKind.REFILL_NEEDED, f"{count} payouts of {coins} wait for a refill.", asset)
 
 
@@ -232,7 +232,7 @@ def _of_records_set_aside(environment: str, network: str) -> Iterator[AlarmCondi
 def _of_review(environment: str, network: str) -> Iterator[AlarmCondition]:
     """One for each deposit and payout that a sanctions list names and nobody has released."""
     for row in review.alarming(environment, network):
-        coins = f"{format_crypto(row.amount, row.decimals)} {row.asset}"
+        coins = wording.coins(row.amount, row.decimals, row.asset)
         if isinstance(row, Payout):
             where = f"{coins} to {row.recipient}, {row.reference}, {row.get_status_display().lower()}"
         else:

@@ -16,7 +16,6 @@ from config.coins import USD_SCALE, usd_worth
 from config.database.previews import preview
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import require_resumed
-from config.money import format_crypto
 from config.pages import wording
 from merchants.four_eyes import people as four_eyes
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
@@ -75,7 +74,7 @@ def propose_acceptance(discrepancy: Discrepancy, *, reason: str, by: User) -> Pr
 def _summary_of(proposal: Proposal) -> str:
     row = Discrepancy.objects.select_related("payment__merchant").get(pk=proposal.subject)
     assert row.payment is not None  # noqa: S101 - what names none is not proposed
-    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    coins = f"{wording.coins(row.amount, row.decimals, row.asset)} on {row.network}"
     whose = f"{row.payment.merchant.name} gets {coins}, which came for {row.payment.public_id} ({row.kind})"
     return f"{whose}. Why: {proposal.after['reason']}"
 

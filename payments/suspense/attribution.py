@@ -8,7 +8,7 @@ import structlog
 
 from config import ids
 from config.errors import DomainError, InvalidParameter
-from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import post_drafts
@@ -88,7 +88,7 @@ def _named(payment_id: str, discrepancy: Discrepancy) -> Payment | None:
 
 def _summary_of(proposal: Proposal) -> str:
     row = Discrepancy.objects.select_related("deposit").get(pk=proposal.subject)
-    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    coins = f"{wording.coins(row.amount, row.decimals, row.asset)} on {row.network}"
     sent_by = row.deposit.transaction_hash if row.deposit else ""
     return f"{coins}, sent by {sent_by}, is for {proposal.after['payment']}. Why: {proposal.after['reason']}"
 

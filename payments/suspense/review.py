@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config.celery import wake
 from config.errors import DomainError, InvalidParameter
-from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import InsufficientFunds, post_drafts
@@ -166,7 +166,7 @@ def _of(rows: QuerySet[Row], column: str, addresses: set[str]) -> QuerySet[Row]:
 
 def _summary_of(proposal: Proposal) -> str:
     row = _row_of(proposal.subject)
-    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    coins = f"{wording.coins(row.amount, row.decimals, row.asset)} on {row.network}"
     whose = f"to {row.recipient} ({row.reference})" if isinstance(row, Payout) else f"from {row.sender}"
     return f"Release {coins} {whose}, held for review. {row.evidence}. Why: {proposal.after['reason']}"
 

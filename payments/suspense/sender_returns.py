@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
-from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import post_draft
@@ -76,7 +76,7 @@ def _lock_returnable(key: uuid.UUID) -> tuple[PayerReturn, Deposit, Discrepancy]
 
 def _summary_of(proposal: Proposal) -> str:
     row = PayerReturn.objects.get(pk=proposal.subject)
-    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    coins = f"{wording.coins(row.amount, row.decimals, row.asset)} on {row.network}"
     where = " ".join(filter(None, [row.recipient, row.memo]))
     return f"{coins} goes back to its sender at {where} ({row.public_id}). Why: {proposal.after['reason']}"
 

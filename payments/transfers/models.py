@@ -18,7 +18,7 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
-from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import who_agreed
 from merchants.models import Merchant
@@ -286,7 +286,7 @@ class Payout(ids.KeyedByTime, models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.reference}: {format_crypto(self.amount, self.decimals)} {self.asset} on {self.network}"
+        return f"{self.reference}: {wording.coins(self.amount, self.decimals, self.asset)} on {self.network}"
 
     @property
     def terms(self) -> dict[str, str]:

@@ -11,7 +11,6 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
-from config.money import format_crypto
 from config.pages import wording
 from merchants.ledger.models import Posting
 from payments.chains import registry
@@ -82,8 +81,8 @@ class ColdMove(models.Model):
 
     @property
     def coins(self) -> str:
-        """`12.500000 USDC`."""
-        return f"{format_crypto(self.amount, self.decimals)} {self.asset}"
+        """`12.50 USDC`."""
+        return wording.coins(self.amount, self.decimals, self.asset)
 
 
 class Sweep(models.Model):

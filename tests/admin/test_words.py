@@ -155,6 +155,19 @@ def closed_links(user: User) -> Iterator[str]:
     yield from (f"{on}: {address}" for address, on in found.items() if not opens(address, client, request))
 
 
+NOT_AN_AMOUNT = re.compile(r"\d\.\d\d\d*0(?!\d)|(?<![\d.,\w…])\d{4,}(?:\.\d+)? [A-Z]{3,4}\b")
+"""An amount with needless zeros, or of a coin without groups of digits."""
+
+
+def test_titles_of_records_have_amounts_as_pages_show_them(merchant: Merchant) -> None:
+    request = RequestFactory().get("/admin/")
+    request.user = make_user(is_staff=True, is_superuser=True)
+    pages = admin.site._registry.values()
+    titles = [str(row) for page in pages for row in one_of_each(page.get_queryset(request))]
+    assert [title for title in titles if NOT_AN_AMOUNT.search(title)] == []
+    assert any(" USDC" in title for title in titles)
+
+
 def opens(address: str, client: Client, request: HttpRequest) -> bool:
     match = resolve(address)
     page, kind = getattr(match.func, "model_admin", None), (match.url_name or "").rpartition("_")[2]

@@ -46,19 +46,19 @@ def test_from_the_address_to_the_reserved_coins(people: People) -> None:
     act(bob, PROPOSALS, "agree", Proposal.objects.get().pk)
     assert "yes: ada@example.com, bob@example.com" in ada.get(LIST).text
 
-    assert "50.000000 USDC" in ada.get(WITHDRAW).text
+    assert "50.00 USDC" in ada.get(WITHDRAW).text
     form = {"address": listed.pk, "coin": "USDC", "amount": "20.5", "reason": "rent"}
-    assert "The house has 50.000000 USDC of its own" in ada.post(WITHDRAW, {**form, "amount": "51"}).text
+    assert "The house has 50.00 USDC of its own" in ada.post(WITHDRAW, {**form, "amount": "51"}).text
     assert "digits after the point" in ada.post(WITHDRAW, {**form, "amount": "0.0000001"}).text
     assert "another operator must agree" in ada.post(WITHDRAW, form, follow=True).text
-    assert "Withdraw 20.500000 USDC" in bob.get(WITHDRAWALS).text, "what waits is shown beside what the house has"
+    assert "Withdraw 20.50 USDC" in bob.get(WITHDRAWALS).text, "what waits is shown beside what the house has"
     proposal = Proposal.objects.latest("pk")
     act(ada, PROPOSALS, "agree", proposal.pk)
     assert not Withdrawal.objects.exists()
     act(bob, PROPOSALS, "agree", proposal.pk)
     withdrawal = Withdrawal.objects.get()
     page = bob.get(WITHDRAWALS).text
-    assert "29.500000 USDC" in page
+    assert "29.50 USDC" in page
     assert withdrawal.public_id in page
     assert "rent" in bob.get(reverse("admin:house_withdrawal_change", args=[withdrawal.pk])).text
     act(bob, WITHDRAWALS, "cancel", withdrawal.pk)
@@ -108,7 +108,7 @@ def test_whoever_may_only_look_changes_nothing(people: People) -> None:
     viewer = make_user(is_staff=True)
     viewer.user_permissions.set(Permission.objects.filter(codename__in=["view_withdrawal", "view_allowedaddress"]))
     client = browser(viewer)
-    assert "3.000000 USDC" in client.get(WITHDRAWALS).text
+    assert "3.00 USDC" in client.get(WITHDRAWALS).text
     for page in (WITHDRAW, ADD_ADDRESS):
         assert client.get(page).status_code == client.post(page, {}).status_code == 403
     act(client, WITHDRAWALS, "cancel", withdrawal.pk)
@@ -123,5 +123,5 @@ def test_coins_that_belong_to_somebody_are_told_apart(people: People) -> None:
     stock(ETHEREUM, 5 * COIN)
     ask(ETHEREUM, 2 * COIN)
     page = browser(people[0]).get(WITHDRAWALS).text
-    for shown in ("3.000000 USDC", "5.000000 USDC", "2.000000 USDC", "Coins the operator put in"):
+    for shown in ("3.00 USDC", "5.00 USDC", "2.00 USDC", "Coins the operator put in"):
         assert shown in page

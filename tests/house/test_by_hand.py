@@ -196,7 +196,7 @@ class TestRules:
         assert "no such transaction" in client.post(page, form).text
         reply = client.post(page, {**form, "transaction_hash": sent}, follow=True)
         assert "another operator must agree" in reply.text
-        assert "3.000000 USDC to" in reply.text
+        assert "3.00 USDC to" in reply.text
         asked = {"env": SANDBOX, "network": ETHEREUM, "hash": sent, "reason": "rent"}
         assert run("book_sent", **asked, by="bob@example.com")[0] == 1
         agree_to_what_waits(people[1])

@@ -123,7 +123,7 @@ def test_a_skim_is_followed_to_the_cold_wallet_and_takes_nothing_out(network: st
 def test_what_payouts_wait_for_stays_and_what_is_called_back_is_hot_again(people: People) -> None:
     stock_final(100)
     ask(ETHEREUM, 30 * COIN)
-    with pytest.raises(MoreThanFree, match=r"holds 70\.000000 USDC that no payout waits for"):
+    with pytest.raises(MoreThanFree, match=r"holds 70\.00 USDC that no payout waits for"):
         skim(71, people)
     moved = skim(70, people)
     with pytest.raises(MoreThanFree):
@@ -165,7 +165,7 @@ def test_sweeps_go_to_the_cold_wallet_and_payouts_wait_for_a_refill(settings: Se
     said = io.StringIO()
     call_command("refill", env=SANDBOX, stdout=said)
     hot, cold = wallets()
-    assert f"send 90.000000 USDC\n  from      {cold}\n  to        {hot}" in said.getvalue()
+    assert f"send 90.00 USDC\n  from      {cold}\n  to        {hot}" in said.getvalue()
 
     keepers_send(90, hot)
     assert held() == (0, 100, 0)
@@ -264,17 +264,17 @@ def test_the_pages_show_both_wallets_propose_a_skim_and_explain_a_move(people: P
     ada.force_login(people[0])
     bob.force_login(people[1])
     wallets_page, skim_page = (reverse(f"admin:payments_coldwallet_{name}") for name in ("changelist", "add"))
-    assert "Skim up to 70.000000 USDC" in ada.get(wallets_page).text
+    assert "Skim up to 70.00 USDC" in ada.get(wallets_page).text
     form = {"place": "sandbox:ethereum:USDC", "amount": "90", "reason": "the day's"}
-    assert "holds 100.000000 USDC that no payout waits for" in ada.post(skim_page, {**form, "amount": "101"}).text
+    assert "holds 100.00 USDC that no payout waits for" in ada.post(skim_page, {**form, "amount": "101"}).text
     assert "another operator must agree" in ada.post(skim_page, form, follow=True).text
-    assert "Skim 90.000000 USDC" in bob.get(wallets_page).text
+    assert "Skim 90.00 USDC" in bob.get(wallets_page).text
     bob.post(skim_page, form)
     leave()
     assert held() == (10, 90, 0)
     page = ada.get(wallets_page).text
     assert "Refill: the keepers of the cold wallet send" in page
-    assert 'amount: <code class="whole">20.000000 USDC</code>' in page
+    assert 'amount: <code class="whole">20.00 USDC</code>' in page
 
     keepers_send(5, somebody(ETHEREUM, "a stranger"))
     follow_cold()

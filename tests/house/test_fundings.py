@@ -120,7 +120,7 @@ def test_in_the_admin_and_by_the_command(people: People) -> None:
     assert "agree in the admin" in run("fund", *command, "--by", "bob@example.com")[1]
     agree(Proposal.objects.get(status="waiting"), by=User.objects.get(email="bob@example.com"))
     listing = reverse("admin:house_funding_changelist")
-    assert "12.500000 USDC" in client.get(listing).text
+    assert "12.50 USDC" in client.get(listing).text
     with transaction.atomic():
         [funding] = Funding.objects.all()
     client.post(

@@ -116,7 +116,7 @@ def test_what_is_somebody_elses_never_leaves(coins: int, people: People) -> None
     earn_fee()
     pay_and_confirm(make_payment(ETHEREUM, amount="100"))
     address = its_address(people)
-    with pytest.raises(MoreThanOwn, match=r"The house has 10\.000000 USDC of its own on ethereum"):
+    with pytest.raises(MoreThanOwn, match=r"The house has 10\.00 USDC of its own on ethereum"):
         propose(address, coins, by=people[0])
     assert not Proposal.objects.filter(kind="withdrawal").exists()
 
@@ -155,7 +155,7 @@ def test_only_what_is_left_when_the_second_person_agrees(people: People) -> None
     one, other = its_address(people), its_address(people, name="another bank")
     first, second = propose(one, 3, by=ada), propose(other, 3, by=ada)
     agree(first, by=bob)
-    with pytest.raises(MoreThanOwn, match=r"2\.000000 USDC"):
+    with pytest.raises(MoreThanOwn, match=r"2\.00 USDC"):
         agree(second, by=bob)
     assert Withdrawal.objects.count() == 1
     second.refresh_from_db()
@@ -367,7 +367,7 @@ def test_the_command_proposes_and_another_agrees_in_the_admin(people: People) ->
     stock(ETHEREUM, 5 * COIN)
     address = its_address(people)
     code, said = run("withdraw", env=SANDBOX)
-    assert (code, "5.000000 USDC  on ethereum" in said, f"--to {address.address}" in said) == (0, True, True)
+    assert (code, "5.00 USDC  on ethereum" in said, f"--to {address.address}" in said) == (0, True, True)
     asked = {"env": SANDBOX, "network": ETHEREUM, "asset": "usdc", "amount": Decimal("2.5"), "reason": "rent"}
     asked["to"] = address.address.lower()
     assert "is no operator" in run("withdraw", **asked, by="eve@example.com")[1]

@@ -263,7 +263,7 @@ def test_operators_are_alarmed_while_somebody_must_decide(merchant: Merchant) ->
     alarms.look()
     [alarm] = Alarm.objects.open()
     assert (alarm.kind, alarm.subject) == ("coins_missing", "USDC")
-    assert alarm.message == "100.000000 USDC are not at 1 of the deposit addresses."
+    assert alarm.message == "100.00 USDC are not at 1 of the deposit addresses."
     lose(payment, Bearer.HOUSE)
     alarms.look()
     assert not Alarm.objects.open().exists()

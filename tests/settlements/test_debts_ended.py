@@ -193,7 +193,7 @@ def client_of(user: User) -> Client:
 def test_operators_end_and_take_back_on_pages_of_their_own(owing: Merchant) -> None:
     ada, ben = client_of(operator()), client_of(operator())
     asked = press(ada, "settlements_debt", "write_off", debt_of(owing))
-    assert "Mill &amp; Co owes 500.000000 USDC on ethereum (sandbox)" in asked
+    assert "Mill &amp; Co owes 500.00 USDC on ethereum (sandbox)" in asked
     for nonsense in ("1,5", "0", "-1", "NaN", "0.0000001", "501"):
         shown = press(
             ada, "settlements_debt", "write_off", debt_of(owing), confirmed="yes", answer=nonsense, note="Closed."
@@ -222,7 +222,7 @@ def test_where_one_operator_is_enough_it_is_booked_at_once(owing: Merchant, sett
     shown = press(
         client, "settlements_debt", "collected", debt_of(owing), confirmed="yes", answer="20", note="By bank."
     )
-    assert "Booked: 20.000000 USDC that Mill &amp; Co owes on ethereum" in shown
+    assert "Booked: 20.00 USDC that Mill &amp; Co owes on ethereum" in shown
     assert (debt(owing), house(AccountKind.DEBT_COLLECTED)) == (units("480"), units("20"))
 
 

@@ -250,7 +250,7 @@ def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:
         assert "1 result" in page(client, f"{name}_changelist", q=transaction_hash)
         assert "0 results" in page(client, f"{name}_changelist", q="0xabc")
         assert "1 result" in page(client, f"{name}_changelist", q=held.reference)
-    assert "3.000000 USDC on ethereum" in page(client, "payout_changelist")
+    assert "3.00 USDC on ethereum" in page(client, "payout_changelist")
     assert transaction_hash in page(client, "payout_change", held.pk)
     shown = page(client, "transfer_change", transfer.pk)
     assert transaction_hash in shown

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import NotResumed
-from config.money import Asset, format_crypto
+from config.money import Asset
+from config.pages import wording
 from config.periodic.containment import contained
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
@@ -131,7 +132,7 @@ def _take(stray: Discrepancy, funding: Funding) -> Posting:
 def _summary_of(proposal: Proposal) -> str:
     facts, environment = proposal.after, proposal.environment
     asset = coin_of(environment, facts["network"], facts["asset"])
-    coins = f"{format_crypto(int(facts['amount']), asset.decimals)} {asset.code}"
+    coins = wording.coins(int(facts["amount"]), asset.decimals, asset.code)
     return f"The house puts {coins} into the hot wallet of {asset.network} ({environment}). Why: {facts['reason']}"
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 
-from config.money import Asset, format_crypto
+from config.money import Asset
 from config.pages import wording
 from merchants.ledger.chart import AccountKind, Group, kinds_where
 from merchants.ledger.models import Account
@@ -69,7 +69,7 @@ class HouseBalance:
         return amount - min(amount, max(0, self.own - self.stock))
 
     def shown(self, units: int) -> str:
-        return f"{wording.grouped(format_crypto(units, self.decimals))} {self.asset}"
+        return wording.coins(units, self.decimals, self.asset)
 
 
 def house_balances(environment: str) -> list[HouseBalance]:

@@ -16,7 +16,8 @@ import structlog
 from config import ids
 from config.errors import InvalidParameter
 from config.installation.services import require_resumed
-from config.money import Asset, format_crypto
+from config.money import Asset
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.chart import AccountKind
@@ -113,7 +114,7 @@ def _summary_of(proposal: Proposal) -> str:
     if owner := facts.get("owner"):
         what = f"paid for {owner}"
     moves = "; ".join(
-        f"{format_crypto(int(move['amount']), _asset(wallet, move).decimals)} {move['asset']} to "
+        f"{wording.coins(int(move['amount']), _asset(wallet, move).decimals, move['asset'])} to "
         + " memo ".join(filter(None, [move["recipient"], move["memo"]]))
         for move in facts["moves"]
     )

@@ -11,7 +11,6 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
-from config.money import format_crypto
 from config.pages import wording
 from merchants.ledger.models import Posting
 from merchants.models import User
@@ -129,8 +128,8 @@ class Withdrawal(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     @property
     def coins(self) -> str:
-        """`12.500000 USDC`."""
-        return f"{wording.grouped(format_crypto(self.amount, self.decimals))} {self.asset}"
+        """`12.50 USDC`."""
+        return wording.coins(self.amount, self.decimals, self.asset)
 
 
 class Funding(ids.KeyedByTime, models.Model):
@@ -174,5 +173,5 @@ class Funding(ids.KeyedByTime, models.Model):
 
     @property
     def coins(self) -> str:
-        """`12.500000 USDC`."""
-        return f"{wording.grouped(format_crypto(self.amount, self.decimals))} {self.asset}"
+        """`12.50 USDC`."""
+        return wording.coins(self.amount, self.decimals, self.asset)

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from config import ids
 from config.errors import DomainError, InvalidParameter
-from config.money import Asset, format_crypto
+from config.money import Asset
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import post_draft
@@ -126,7 +127,7 @@ def _withdraw_as_agreed(proposal: Proposal, people: str) -> bool:
 def _summary_of(proposal: Proposal) -> str:
     address, after = AllowedAddress.objects.get(pk=proposal.subject.partition(":")[0]), proposal.after
     asset = registry.asset(address.environment, address.network, after["asset"])
-    coins = f"{format_crypto(int(after['amount']), asset.decimals)} {asset.code}"
+    coins = wording.coins(int(after["amount"]), asset.decimals, asset.code)
     return f"Withdraw {coins} of the house's own to {address}. Why: {after['reason']}"
 
 

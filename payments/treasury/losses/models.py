@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.environments import Environment
 from config.fields import UnitsField
-from config.money import format_crypto
+from config.pages import wording
 
 
 class MissingStatus(models.TextChoices):
@@ -72,5 +72,5 @@ class MissingCoins(models.Model):
 
     @property
     def coins(self) -> str:
-        """`12.500000 USDC`."""
-        return f"{format_crypto(self.amount, self.decimals)} {self.asset}"
+        """`12.50 USDC`."""
+        return wording.coins(self.amount, self.decimals, self.asset)

@@ -9,7 +9,8 @@ from django.db.models import Sum
 
 from config import ids
 from config.errors import DomainError, InvalidParameter
-from config.money import Asset, format_crypto
+from config.money import Asset
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.balances import balance
@@ -42,10 +43,8 @@ class MoreThanFree(DomainError):
     code = "more_than_free"
 
     def __init__(self, asset: Asset, free: int) -> None:
-        held = format_crypto(max(0, free), asset.decimals)
-        super().__init__(
-            f"The hot wallet of {asset.network} holds {held} {asset.code} that no payout waits for.", param="amount"
-        )
+        held = wording.coins(max(0, free), asset.decimals, asset.code)
+        super().__init__(f"The hot wallet of {asset.network} holds {held} that no payout waits for.", param="amount")
 
 
 def not_needed(environment: str, asset: Asset) -> int:
@@ -86,7 +85,7 @@ def _summary_of(proposal: Proposal) -> str:
     """The proposal in words, with the cold wallet of the present settings."""
     facts = proposal.after
     asset = registry.asset(proposal.environment, facts["network"], facts["asset"])
-    coins = f"{format_crypto(int(facts['amount']), asset.decimals)} {asset.code}"
+    coins = wording.coins(int(facts["amount"]), asset.decimals, asset.code)
     cold = cold_wallet_of(proposal.environment, facts["network"])
     return f"Skim {coins} from the hot wallet to the {cold}. Why: {facts['reason']}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from config.environments import Environment
-from config.money import Asset, format_crypto
+from config.money import Asset
 from config.pages import wording
 from merchants.ledger.balances import balance
 from payments.chains import registry
@@ -43,7 +43,7 @@ class WalletTarget:
         return max(0, self.wanted - self.free)
 
     def shown(self, units: int) -> str:
-        return f"{wording.grouped(format_crypto(units, self.asset.decimals))} {self.asset.code}"
+        return wording.coins(units, self.asset.decimals, self.asset.code)
 
 
 def floats(environment: str | None = None, network: str | None = None) -> Iterator[WalletTarget]:
