@@ -171,6 +171,7 @@ class MerchantAdmin(RecordPage[Merchant]):
     """Opens merchants, and changes their name."""
 
     form = MerchantForm
+    add_label = "Open a merchant"
     list_display = ("name", "email", "plan", "is_active", "created_at")
     list_filter = ("plan", "is_active")
     proposal_kinds = (ProposalKind.FEE,)

@@ -14,9 +14,11 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.html import format_html
 
 from config.admin.base import ReadOnly, confirmation_page, confirms, unless
 from config.admin.columns import RecordPage, Table
+from config.admin.values import link, page_of
 from config.environments import Environment
 from config.errors import DomainError
 from merchants.access.log_in import viewing
@@ -52,6 +54,8 @@ class MemberInline(Table[Member, Merchant]):
         return False  # to get another role a member is removed and added again
 
 
+SIGN_UPS_SHOWN = 10
+
 _STATE = {True: "active", False: "suspended"}
 
 
@@ -60,10 +64,17 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
     """Merchants with their members: whom an operator adds, another must agree to."""
 
     actions = ("suspend", "resume", "look", "look_in_sandbox")
+    change_list_template = "admin/merchants.html"
     refusals: ClassVar = {
         "suspend": unless(lambda row: row.is_active, "it is suspended."),
         "resume": unless(lambda row: not row.is_active, "it is not suspended."),
     }
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Above the list the people who wait to become merchants, the first of them first."""
+        waiting = SignUp.objects.filter(needs_approval=True).select_related("user").order_by("requested_at")
+        shown = waiting[:SIGN_UPS_SHOWN] if request.user.has_perm("people.view_signup") else waiting.none()
+        return super().changelist_view(request, {"sign_ups": shown, **(extra_context or {})})
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
@@ -289,10 +300,14 @@ class SignUpAdmin(ReadOnly, RecordPage[SignUp]):
 
     @admin.action(description="Approve: the merchant is opened once the address is confirmed", permissions=["decide"])
     def let_in(self, request: HttpRequest, chosen: QuerySet[SignUp]) -> None:
-        waiting = list(chosen)
-        for each in waiting:
-            approve_sign_up(sign_up=each)
-        messages.success(request, f"{len(waiting)} let in.")
+        for each in list(chosen):
+            merchant = approve_sign_up(sign_up=each)
+            if merchant is None:
+                messages.success(request, f"{each} is opened once {each.user} has confirmed the address.")
+                continue
+            admin.site.get_model_admin(Merchant).log_change(request, merchant, f"Approved the sign-up of {each.user}.")
+            opened = link(page_of(Merchant, merchant.pk), str(merchant))
+            messages.success(request, format_html("{} is open.", opened))
 
     @admin.action(
         description="Reject: the sign-up is deleted, and the person may sign up again", permissions=["decide"]

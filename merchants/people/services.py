@@ -51,11 +51,11 @@ def open_requested_merchant(*, user: User) -> Merchant | None:
     return merchant
 
 
-def approve_sign_up(*, sign_up: SignUp) -> None:
-    """An operator agrees: the merchant is opened now, or as soon as the address is confirmed."""
+def approve_sign_up(*, sign_up: SignUp) -> Merchant | None:
+    """An operator agrees: the merchant is opened now, or as soon as the address is confirmed, and then it is None."""
     with transaction.atomic():
         SignUp.objects.filter(pk=sign_up.pk).update(needs_approval=False)
-        open_requested_merchant(user=sign_up.user)
+        return open_requested_merchant(user=sign_up.user)
 
 
 def refuse_sign_up(*, sign_up: SignUp) -> None:

@@ -155,6 +155,23 @@ class TestModes:
         assert Member.objects.get().user == user
         assert client.get("/dashboard").status_code == 200
 
+    def test_an_operator_comes_from_the_merchants_to_the_sign_up_and_to_the_merchant_that_it_opened(
+        self, settings: Settings
+    ) -> None:
+        settings.SIGN_UP = "approval"
+        person, operator = confirmed(Client()), Client()
+        operator.force_login(make_user(is_staff=True, is_superuser=True))
+        waiting = SignUp.objects.get()
+        merchants = operator.get("/admin/merchants/merchant/").text
+        assert f'<a href="/admin/people/signup/{waiting.pk}/change/">Harbour Coffee</a>' in merchants
+        assert "Open a merchant" in merchants
+        sent = {"action": "let_in", "_selected_action": waiting.pk}
+        reply = operator.post("/admin/people/signup/", sent, follow=True).text
+        address = f"/admin/merchants/merchant/{Merchant.objects.get().pk}/change/"
+        assert f'<a href="{address}">Harbour Coffee</a> is open.' in reply
+        assert f"Approved the sign-up of {person}." in operator.get(address).text
+        assert "Sign-ups that wait" not in operator.get("/admin/merchants/merchant/").text
+
     def test_agreed_before_the_address_is_confirmed_it_opens_with_the_confirmation(self, settings: Settings) -> None:
         settings.SIGN_UP = "approval"
         client = Client()
