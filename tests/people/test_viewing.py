@@ -114,7 +114,8 @@ def test_a_viewing_sees_what_a_viewer_sees_marks_each_page_and_changes_no_row() 
         assert client.get(path).status_code == 403, path
     for path in ("/account/password", "/admin/merchants/merchant/", "/login", "/signup"):
         assert client.post(path, {"action": "suspend", "_selected_action": str(merchant.pk)}).status_code == 403, path
-    assert client.get(f"/admin/merchants/merchant/{merchant.pk}/change/").text.count("Stop looking") == 1
+    page = client.get(f"/admin/merchants/merchant/{merchant.pk}/change/").text
+    assert (page.count("Stop looking"), page.count("css/viewing.css")) == (1, 1)
     assert whole_database() == before
 
 
