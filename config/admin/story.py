@@ -28,6 +28,8 @@ class Section:
     rows: Sequence[Sequence[Shown]]
     empty: str = ""
     """Without it a section without rows is not shown."""
+    amounts: int = 0
+    """How many of the last columns hold amounts, whose digits stand below each other."""
 
 
 _SECTIONS: dict[str, list[Callable[[Any], Iterable[Section]]]] = {}

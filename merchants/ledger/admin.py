@@ -172,6 +172,7 @@ def _statement_of(account: Account, asked: QueryDict) -> dict[str, Any]:
             Section(
                 title="Entries",
                 headings=("When", "What", "Change", "Balance after it"),
+                amounts=2,
                 rows=[_row(account, line) for line in shown],
                 empty="No entry is older." if before else "No entry is of this time.",
             )

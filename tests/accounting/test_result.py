@@ -90,11 +90,11 @@ def test_the_page_shows_it_and_gives_the_file(client: Client) -> None:
     assert client.get(PAGE).status_code == 200
     shown = " ".join(client.get(PAGE, ASKED).text.split())
     for words in (
-        "2026-02: USDC on ethereum",
+        "February 2026: USDC on ethereum",
         "<strong>2.500007 USDC</strong>",
         "Fees earned",
-        "2026-03: USDC",
-        "<td>-0.001000000000000001 ETH</td>",
+        "March 2026: USDC",
+        "<td>−0.001000000000000001 ETH</td>",
     ):
         assert words in shown
     assert "30.00 USDC" not in shown

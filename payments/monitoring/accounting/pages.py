@@ -16,13 +16,15 @@ from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.dateformat import format as date_format
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from config import ids
+from config.admin.values import words_of
 from config.environments import Environment
 from config.pages.files import file_headers
-from config.pages.wording import coins_held, grouped
+from config.pages.wording import coins
 from merchants.ledger.chart import Group
 from merchants.models import Merchant
 from payments.monitoring.accounting.files import FORMATS, file_name
@@ -159,13 +161,13 @@ def _by_coin(rows: Iterable[ResultRow]) -> list[dict[str, Any]]:
         group = list(own)
         decimals = group[0].decimals
         result = sum(row.amount for row in group if row.is_result)
-        told = [(row, f"{grouped(coins_held(row.amount, decimals))} {asset}") for row in group]
+        told = [(row, words_of(row.posting_kind), coins(row.amount, decimals, asset)) for row in group]
         found.append(
             {
-                "name": f"{month.first:%Y-%m}: {asset} on {network}",
+                "name": f"{date_format(month.first, 'F Y')}: {asset} on {network}",
                 "month": month,
                 "result_rows": [each for each in told if each[0].is_result],
-                "result": f"{grouped(coins_held(result, decimals))} {asset}",
+                "result": coins(result, decimals, asset),
                 "capital_rows": [each for each in told if not each[0].is_result],
             }
         )
@@ -229,7 +231,7 @@ def _section(coin: CoinTotals, suspense: int | None) -> dict[str, Any]:
     """One coin on one network: its accounts, and what they sum to; with a merchant's money in suspense beside them."""
 
     def told(units: int) -> str:
-        return f"{grouped(coins_held(units, coin.decimals))} {coin.asset}"
+        return coins(units, coin.decimals, coin.asset)
 
     return {
         "name": f"{coin.asset} on {coin.network}",
