@@ -30,12 +30,14 @@ def halt_network(cursor: ScanCursor, error: str) -> None:
     logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
 
 
-def _query(halt: Stop | None) -> tuple[int, Cursor] | None:
-    """The version of a halted network's cursor, and where it is read from next; None when it is halted no more. Queries
-    the network."""
+def _query(halt: Stop | None) -> tuple[int, Cursor | None] | None:
+    """The version of a halted network's cursor, and where it is read from next, which is None if it was never read;
+    None when it is halted no more. Queries the network."""
     if halt is None:
         return None
-    cursor = ScanCursor.objects.get(environment=halt.environment, network=halt.network)
+    cursor = ScanCursor.objects.filter(environment=halt.environment, network=halt.network).first()
+    if cursor is None:
+        return 0, None
     try:
         return cursor.version, _cursor_far_before(cursor)
     except ChainError as error:
@@ -52,7 +54,9 @@ def _lift(halt: Stop, proposal: Proposal, people: str) -> bool:
         return False
     version, cursor = proposal.heard
     same = ScanCursor.objects.filter(environment=halt.environment, network=halt.network, version=version)
-    return bool(same.update(cursor=cursor, version=version + 1)) and lift_stop(halt, by=people)
+    if cursor is not None and not same.update(cursor=cursor, version=version + 1):
+        return False
+    return lift_stop(halt, by=people)
 
 
 def _cursor_far_before(halted: ScanCursor) -> Cursor:

@@ -126,6 +126,8 @@ def test_one_merchant_one_wallet_or_the_reading_of_a_network_is_stopped(by_page:
     assert Stop.objects.count() == 3
     lift_as_agreed(Stop.objects.get(kind="merchant"))
     lift_as_agreed(Stop.objects.get(kind="wallet"))
+    lift_as_agreed(Stop.objects.get(kind="halt"))  # of a network that was never read
+    assert not Stop.objects.standing().exists()
     Payout.objects.filter(pk=held.pk).update(next_attempt_at=timezone.now())
     drive(ETHEREUM)
     assert fresh(held).status == "sending"
