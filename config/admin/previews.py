@@ -57,6 +57,7 @@ def before_and_after(
         changes, problems = _preview(page, request, rows.filter(pk=row.pk), action, answer)
         cells = [*changes, *(Change("Not now", EMPTY, problem) for problem in problems if changes)]
         title = "Before and after" if len(shown) == 1 else f"Before and after: {name_of(row)}"
+        title += f", if the answer is “{answer}”" if answer else ""
         found.append(Section(title=title, headings=HEADINGS, rows=cells, empty=" ".join(problems) or NOTHING))
     if len(shown) > MOST_PREVIEWED:
         bound = f"Only the first {MOST_PREVIEWED} are shown."

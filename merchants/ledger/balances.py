@@ -113,10 +113,10 @@ def watch_balances() -> Iterator[Callable[[], list[Change]]]:
 def _changes_since(before: Mapping[int, int]) -> list[Change]:
     accounts = Account.objects.filter(pk__in=before).order_by("owner", "kind", "network", "asset")
     changed = [account for account in accounts if int(account.balance) != before[account.pk]]
-    names = name_owners(changed)
+    names = {key: each.short_name for key, each in name_owners(changed).items()}
     return [
         Change(
-            f"{account.get_kind_display()}, {names[account.pk].name}, on {network_name(*place_of(account))}",
+            f"{account.get_kind_display()}, {names[account.pk]}, on {network_name(*place_of(account))}",
             *(money(account.rules.natural(signed), place_of(account), account.asset) for signed in (was, becomes)),
         )
         for account in changed

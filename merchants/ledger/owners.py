@@ -10,6 +10,7 @@ from django.apps import apps
 
 from config.admin.values import Shown, link, page_of
 from config.hooks import Hook
+from config.pages import wording
 from merchants.ledger.chart import Owner
 from merchants.ledger.models import Account
 from merchants.models import Merchant
@@ -22,6 +23,12 @@ class OwnerName:
     name: str
     label: str = ""
     key: UUID | str = ""
+
+    @property
+    def short_name(self) -> str:
+        """The end of an id alone; the whole name of a merchant, and of the house."""
+        is_id = self.label not in ("", "merchants.Merchant")
+        return wording.short_id(self.name) if is_id else self.name
 
 
 names_of_records: Hook[[Collection[UUID]], Mapping[UUID, OwnerName]] = Hook("names_of_records")

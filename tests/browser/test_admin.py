@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from merchants.four_eyes.models import Proposal
 from merchants.ledger.models import Account, Posting, Stop
 from merchants.models import Merchant
 from payments.models import Discrepancy, Payment
@@ -47,7 +48,7 @@ def test_the_main_pages_of_the_admin_are_open_to_everybody(
     operator = make_user("ada@example.com", name="Ada", is_staff=True, is_superuser=True)
     records = (
         *(Payment, Refund, Settlement, Payout, Sweep, Merchant, Wallet, NetworkSnapshot, Discrepancy, Stop),
-        *(Account, Posting, Alarm),
+        *(Account, Posting, Alarm, Proposal),
     )
     paths = [
         *map(newest, records),
@@ -61,8 +62,11 @@ def test_the_main_pages_of_the_admin_are_open_to_everybody(
     complaints.listen_to(page)
     log_in(page, operator.email, PASSWORD, leads_to="/admin/")
     faults: list[str] = []
-    for path in paths:
+    for path, action in (*((path, "") for path in paths), (newest(Stop), "lift")):
         page.goto(path)
+        if action:
+            page.click(f"button[value={action}]")
+            page.wait_for_selector("#note")
         load_measures(page)
         for width, scheme in LOOKS:
             page.set_viewport_size({"width": width, "height": 800})
@@ -70,6 +74,6 @@ def test_the_main_pages_of_the_admin_are_open_to_everybody(
             found = axe_faults(page)
             if overflow := page.evaluate(TOO_WIDE):
                 found.append(f"{overflow} pixels too wide")
-            faults += [f"{path} at {width}, {scheme}: {fault}" for fault in found]
+            faults += [f"{path} {action} at {width}, {scheme}: {fault}" for fault in found]
     context.close()
     assert faults + complaints.found == []

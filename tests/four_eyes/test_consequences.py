@@ -254,6 +254,7 @@ def faults_of(label: str, desk: Desk, second: Desk) -> Iterator[str]:
         return
     if balances() != before or type(row)._base_manager.filter(pk=row.pk).values().get() != kept:
         yield "one person alone does it"
+        return
     proposal = proposal_about(label, row)
     told = cells(second.story_of(proposal))
     if label != SHOWN_TO_THE_SECOND and figures(told) != figures(shown):
