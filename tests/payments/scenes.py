@@ -258,9 +258,26 @@ def findings(*, without: Collection[str] = (), room: str = "") -> dict[str, list
     With `room` it is those of this room and the ledger's alone.
     """
     scope = Scope()  # one for all, as in `reconcile`: the wallets are looked at once
-    asked = [known for known in registered() if {room, "ledger"} & {"", *known.check.__module__.split(".")}]
+    asked = [known for known in registered() if not room or _is_of(room, known.check.__module__)]
     found = {known.code: list(known.check(scope)) for known in asked if known.code not in without}
     return {code: some for code, some in found.items() if some}
+
+
+IN_FOLDERS_OF_THEIR_OWN = {"transfers", "treasury"}
+"""Rooms of payments whose checks query every wallet of every network: most of the time of all checks."""
+CHECKED_WHOLE = {
+    "test_giving_back.py",
+    "test_native_deposits.py",
+    "test_reorganisations.py",
+    "test_sweeping.py",
+    "test_treasury.py",
+}
+"""Files of tests of payments that are about what those rooms check."""
+
+
+def _is_of(room: str, module: str) -> bool:
+    rooms = {*module.split(".")}
+    return "ledger" in rooms or (room in rooms and not (room == "payments" and rooms & IN_FOLDERS_OF_THEIR_OWN))
 
 
 checked_whole: set[str] = set()
@@ -273,7 +290,12 @@ def _room_to_check() -> str:
     room = Path(file).parent.name
     room = {"house": "treasury", "losses": "treasury"}.get(room, room)
     rooms = {name for known in registered() for name in known.check.__module__.split(".")}
-    if os.environ.get("DATABASE_URL") or file not in checked_whole or room not in rooms:
+    if (
+        os.environ.get("DATABASE_URL")
+        or Path(file).name in CHECKED_WHOLE
+        or file not in checked_whole
+        or room not in rooms
+    ):
         checked_whole.add(file)
         return ""
     return room

@@ -32,50 +32,50 @@ def test_nothing_is_found_in_any_state() -> None:
 def test_a_payment_that_does_not_know_its_refund() -> None:
     refund = ask(paid(), "10")
     Payment.objects.filter(pk=refund.payment_id).update(refunded=refund.amount - 1)
-    assert [finding.delta for finding in findings()["R1"]] == [-1]
+    assert [finding.delta for finding in findings(room="refunds")["R1"]] == [-1]
 
 
 def test_a_payment_that_says_too_much_was_returned() -> None:
     refund = ask(paid(), "10")
     Payment.objects.filter(pk=refund.payment_id).update(returned=5)
-    assert [finding.delta for finding in findings()["R1"]] == [5]
+    assert [finding.delta for finding in findings(room="refunds")["R1"]] == [5]
 
 
 def test_a_refund_that_ended_while_its_money_is_reserved() -> None:
     refund = ask(paid(), "10")
     resolve()
     Refund.objects.filter(pk=refund.pk).update(status="completed", ended_at=refund.created_at)
-    assert len(findings()["R2"]) == 1
+    assert len(findings(room="refunds")["R2"]) == 1
 
 
 def test_a_payout_called_off_behind_the_refunds_back() -> None:
     refund = ask(paid(), "10")
     resolve()
     Payout.objects.filter(pk=refund.pk).update(status="cancelled")
-    assert len(findings()["R2"]) == 1
+    assert len(findings(room="refunds")["R2"]) == 1
 
 
 def test_a_change_nobody_was_told_of() -> None:
     refund = ask(paid(), "10")
     Event.objects.filter(object_id=refund.pk).delete()
-    assert len(findings()["R3"]) == 1
+    assert len(findings(room="refunds")["R3"]) == 1
 
 
 def test_a_refund_that_waits_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     ask(paid(), "10")
     ask(paid_by_two(), "10")  # waits for a person, for as long as that takes
     monkeypatch.setattr(invariants, "PENDING_MAX", timedelta(0))
-    [finding] = findings()["R4"]
+    [finding] = findings(room="refunds")["R4"]
     assert "its sender has not been asked about" in str(finding.actual)
     resolve()
-    [finding] = findings()["R4"]
+    [finding] = findings(room="refunds")["R4"]
     assert "its payout is ready" in str(finding.actual)
 
 
 def test_a_counter_that_is_off() -> None:
     refund = ask(paid(), "10")
     RecordCountDelta.objects.filter(kind="refund", merchant_id=refund.merchant_id).delete()
-    assert [finding.delta for finding in findings()["R5"]] == [-1]
+    assert [finding.delta for finding in findings(room="refunds")["R5"]] == [-1]
 
 
 def test_a_check_of_the_last_minutes_leaves_out_what_is_older() -> None:

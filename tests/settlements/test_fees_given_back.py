@@ -93,10 +93,10 @@ def plant_damage(settlement: Settlement) -> None:
         for statement in statements:
             with taken_back():
                 sql(statement)()
-                assert code in findings(), statement
+                assert code in findings(room="settlements"), statement
     with taken_back():
         move(units("1"), debit=COINS, credit=FEES)
-        assert "S11" in findings(), "a fee of nobody"
+        assert "S11" in findings(room="settlements"), "a fee of nobody"
     with taken_back():
         sql(f"{invoices} tax = tax + 1")()
         assert found_since(timezone.now() - timedelta(hours=1)) == 2
