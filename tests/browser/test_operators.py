@@ -37,7 +37,7 @@ from tests.payments.scenes import confirm, make_payment, now, part_of, pay_and_c
 from tests.screening.scenes import put_in_force
 from tests.stopping import stands, stop_payouts
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 POLYGON = {"environment": "production", "network": "polygon"}
 
@@ -99,6 +99,7 @@ def look_at_the_first(page: Page) -> None:
     about.get_by_role("link").first.click()
 
 
+@pytest.mark.slow
 def test_an_alarm_leads_to_the_stop_which_two_lift(
     operators_page: Callable[[str], Page], complaints: Complaints
 ) -> None:
