@@ -18,7 +18,7 @@ MORE = [(seed, 500) for seed in range(4)] if IS_LONG else [(seed, 250) for seed 
 
 
 @pytest.mark.parametrize(
-    ("seed", "operations"), [(1, 250), *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE)]
+    ("seed", "operations"), [(1, 120), *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE)]
 )
 def test_product_and_model_say_the_same(seed: int, operations: int, settings: Settings) -> None:
     settings.FEE_ON_REFUNDS = "kept"  # changed with refunds

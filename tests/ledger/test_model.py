@@ -175,12 +175,13 @@ class LedgerMachine(RuleBasedStateMachine):
         self.atomic.__exit__(None, None, None)
 
 
+@pytest.mark.parametrize("examples", [8, pytest.param(25, marks=pytest.mark.slow)])
 @pytest.mark.django_db
-def test_any_run_of_postings_leaves_the_books_a_reference_would() -> None:
+def test_any_run_of_postings_leaves_the_books_a_reference_would(examples: int) -> None:
     run_state_machine_as_test(
         LedgerMachine,
         settings=settings(
-            max_examples=25,
+            max_examples=examples,
             stateful_step_count=12,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -96,7 +96,7 @@ def random_question(source: random.Random) -> tuple[KeyRange, list[str] | None, 
     return KeyRange.between(instant(), instant()), statuses, source.choice(MERCHANTS), source.choice(ENVIRONMENTS)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_total_is_what_counting_the_table_gives(table: None, seed: int) -> None:
     source = random.Random(seed)
     probes: list[Probe] = []
@@ -286,7 +286,7 @@ def test_a_total_stays_exact_while_others_write_and_fold(shared_table: None) -> 
 def test_a_total_is_of_one_moment_even_without_a_snapshot_around_it(shared_table: None) -> None:
     """Only folding goes on, so the true number stands still; a total in two statements would see it waver."""
     source = random.Random(3)
-    for _ in range(400):
+    for _ in range(150):
         create(source)
     done = threading.Event()
 
@@ -299,7 +299,7 @@ def test_a_total_is_of_one_moment_even_without_a_snapshot_around_it(shared_table
 
     def read() -> None:
         while not done.is_set():
-            assert sum(ask(KeyRange(), None, merchant, env) for merchant in MERCHANTS for env in ENVIRONMENTS) == 400
+            assert sum(ask(KeyRange(), None, merchant, env) for merchant in MERCHANTS for env in ENVIRONMENTS) == 150
 
     in_threads(fold, read, read)
 
