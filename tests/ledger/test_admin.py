@@ -128,7 +128,7 @@ def test_an_account_shows_its_entries_page_by_page_with_the_balance_after_each(
 def rows_of(shown: str) -> list[list[str]]:
     """The cells of each row of the page's tables, without their tags."""
     rows = re.findall(r"<tr>(.*?)</tr>", shown, re.DOTALL)
-    cells = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
     return [[re.sub("<.*?>", "", cell).strip() for cell in row] for row in cells if row]
 
 
