@@ -352,13 +352,8 @@ def _explanation(row: Mapping[str, Any]) -> str | SafeString:
 
 
 def _figure(row: Mapping[str, Any], figure: str | int) -> str:
-    """A figure of a finding: an amount in coins where it is of a coin, else with separators; text as it is."""
-    text = str(figure)
-    if not text.removeprefix("-").isdecimal():
-        return text
-    if row.get("asset") and row.get("network") and row.get("environment"):
-        return money(int(text), (row["environment"], row["network"]), row["asset"])
-    return f"{int(text):,}"
+    environment, network, asset = (row.get(name) or "" for name in ("environment", "network", "asset"))
+    return explained_findings.figure_in_words(environment, network, asset, str(figure))
 
 
 class ExplainForm(forms.ModelForm[ExplainedFinding]):
@@ -387,12 +382,30 @@ class ExplainedFindingAdmin(RecordPage[ExplainedFinding]):
     """Findings that are understood: named, with a note and an end. Withdrawing one lets it count again."""
 
     form = ExplainForm
-    list_display = ("check_code", "subject", "figure", "note", "explained_by", "until", "withdrawn_at", "withdrawn_by")
+    list_display = (
+        "check_code",
+        "subject",
+        "shown_figure",
+        "note",
+        "explained_by",
+        "until",
+        "withdrawn_at",
+        "withdrawn_by",
+    )
     list_filter = ("environment", "network", "check_code", ("withdrawn_at", admin.EmptyFieldListFilter))
     list_per_page = 50
     ordering = ("-id",)
     actions = ("withdraw",)
     refusals: ClassVar = {"withdraw": unless(lambda row: row.withdrawn_at is None, "it is withdrawn.")}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ExplainedFinding | None = None) -> tuple[str, ...]:
+        return ("shown_figure",) if obj else ()
+
+    @admin.display(description="Figure")
+    def shown_figure(self, explained: ExplainedFinding) -> str:
+        return explained_findings.figure_in_words(
+            explained.environment, explained.network, explained.asset, explained.figure
+        )
 
     def save_model(self, request: HttpRequest, obj: ExplainedFinding, form: Any, change: bool) -> None:
         by = cast("User", request.user)

@@ -14,6 +14,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from config.admin.values import money
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from merchants.four_eyes.models import Proposal, ProposalKind
@@ -57,18 +58,28 @@ def find(finding: str) -> dict[str, Any]:
     return next(record for record in run.findings if record.get("id") == finding)
 
 
+def figure_in_words(environment: str, network: str, asset: str, figure: str) -> str:
+    """A figure of a finding: an amount in coins where it is of a coin, else with separators; text as it is."""
+    if not figure.removeprefix("-").isdecimal():
+        return figure
+    if environment and network and asset:
+        return money(int(figure), (environment, network), asset)
+    return f"{int(figure):,}"
+
+
 def propose_explaining(finding: str, *, note: str, until: datetime, by: User) -> Proposal:
     """Propose that nothing reacts to a finding until an instant, or agree to it: what is lost would be passed over."""
     with transaction.atomic():  # only to get the errors; rolled back
         explained = explain(finding, note=note, until=until, explained_by="-")
         transaction.set_rollback(True)
+    figure = figure_in_words(explained.environment, explained.network, explained.asset, explained.figure)
     return propose(
         ProposalKind.FINDING,
         environment=explained.environment or Environment.PRODUCTION,
         subject=finding,
         before={"figure": explained.figure},
         after={"note": explained.note, "until": until.isoformat()},
-        summary=f"{explained} is explained until {until:%Y-%m-%d %H:%M}: {explained.note}",
+        summary=f"{explained}: {figure} is explained until {until:%Y-%m-%d %H:%M}: {explained.note}",
         by=by,
     )
 
@@ -106,6 +117,7 @@ def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> E
                 network=record["network"] or "",
                 subject=record["subject"],
                 figure=record["figure"],
+                asset=record.get("asset") or "",
                 note=note.strip(),
                 until=until,
                 explained_by=explained_by,

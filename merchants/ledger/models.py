@@ -268,6 +268,7 @@ class ExplainedFinding(models.Model):
     network = models.CharField(max_length=20, blank=True)
     subject = models.TextField()
     figure = models.TextField(help_text="The difference or, without one, what was found. Another is another finding.")
+    asset = models.CharField(max_length=8, blank=True, default="", db_default="", help_text="The coin of the figure.")
     note = models.TextField(help_text="What it is.")
     until = models.DateTimeField(help_text="From then on it counts again.")
     explained_by = models.CharField(max_length=150)
@@ -283,4 +284,4 @@ class ExplainedFinding(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.check_code} {self.subject}: {self.figure}"
+        return f"{self.check_code} {self.subject}"

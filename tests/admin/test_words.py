@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 NOT_WORDS = {
     "a UUID": re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
-    "digits without groups": re.compile(r"(?<![\w.…@/-])\d{7,}(?![\w…])"),
+    "digits without groups": re.compile(r"(?:(?<![\w.…@/-])|(?<!\S)-)\d{7,}(?![\w…])"),
     "a name of the code": re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b(?<!_set)"),
     "None": re.compile(r"\bNone\b(?!:)|\bTrue\b|\bFalse\b"),
     "an object": re.compile(r"<\w+[ :]|object at 0x|\bobject \("),
