@@ -42,7 +42,8 @@ ON_ALL_CORES := -n auto --dist loadfile
 
 # Tests of what pyproject.toml measures. All others would take half as long again with tracing, and say little more.
 MONEY_TESTS := tests/access tests/config tests/four_eyes tests/ledger tests/merchants tests/operations/test_stops.py \
-	tests/people/test_access.py tests/payments/test_assessment.py tests/payments/test_assessment_properties.py
+	tests/people/test_access.py tests/people/test_suspension.py tests/people/test_viewing.py tests/payments/test_assessment.py \
+	tests/payments/test_assessment_properties.py
 
 # Settings that production would accept, to check what only production does. Nothing is reached with them.
 AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com ALLOWED_HOSTS=pay.example.com \
