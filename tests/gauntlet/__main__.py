@@ -57,7 +57,7 @@ IN_CI = (
 )
 """What `--short` does where no scenario is named, the longest first."""
 
-BESIDE_EACH_OTHER = 4
+BESIDE_EACH_OTHER = 3
 """Short forms that run at the same time: most of what each does is to wait."""
 
 ON_AN_EMPTY_DATABASE = ("upgrade",)
