@@ -189,7 +189,7 @@ def propose_lifting(found: Stop, *, by: User, note: str = "", after: Mapping[str
         subject=found.pk,
         before={"reason": found.reason},
         after=way.after(found) if after is None else after,
-        summary=f"{found} goes on. It was stopped: {found.reason} {note}".rstrip(),
+        summary=f"{found}: it goes on. Stopped for: “{found.reason}”." + (f" Lifted for: “{note}”." if note else ""),
         by=by,
     )
 
