@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from config import ids
 from config.errors import InvalidParameter
 from config.installation.services import current_standstill, found_by_resume
-from merchants import counting
 from merchants.ledger.chart import AccountKind
 from payments.models import Deposit, Discrepancy, Payment
 from payments.suspense import refund_accounting
@@ -20,9 +19,9 @@ from payments.transfers.owners import attribute_payout
 from payments.transfers.postings import payout_account
 from payments.transfers.states import PayoutStatus
 from refunds import events
-from refunds.models import REFUNDS, Refund
+from refunds.models import Refund
 from refunds.plans.planning import NewRefund, new_refund, plan_refund_of, quote_of, returns_fees, what_is_left
-from refunds.services import cancel_refund, follow_payout, lock_refund, record_change, record_events_of
+from refunds.services import cancel_refund, follow_payout, insert_refund, lock_refund, record_change, reserve
 from refunds.states import WAITING, NamedBy, RefundStatus
 
 FOUND_OWNERS = tuple(each.prefix for each in (ids.PAYMENT, ids.DISCREPANCY, ids.REFUND))
@@ -82,30 +81,14 @@ def refund_found(payout: Payout, name: str) -> None:
         for again in _requested_again(payout, payment):
             cancel_refund(again)
         payment.refresh_from_db()
-        refund_accounting.reserve(
-            payment=payment,
-            discrepancy=discrepancy,
-            amount=refund.amount,
-            payout_id=refund.id,
-            refund_public_id=refund.public_id,
-            returns_fee=refund.returns_fee,
-            has_left=True,
-        )
+        reserve(refund, payment, has_left=True)
     reserved = payout_account(payout.network, payout.asset, refund.id)
     attribute_payout(payout, reference=refund.public_id, merchant_id=refund.merchant_id, reserved=reserved)
     is_sender = refund_accounting.sender_of(payment, discrepancy) == payout.recipient
     refund.destination, refund.memo, refund.payout = payout.recipient, payout.memo, payout
     refund.named_by = NamedBy.SENDER if is_sender else NamedBy.MERCHANT
     if refund._state.adding:
-        refund.save(force_insert=True)
-        counting.record_created(
-            REFUNDS,
-            merchant_id=refund.merchant_id,
-            environment=refund.environment,
-            key=refund.id,
-            status=refund.status,
-        )
-        record_events_of(refund, [events.CREATED])
+        insert_refund(refund, [events.CREATED])
     else:
         record_change(refund, RefundStatus.PENDING)
     follow_payout(refund)

@@ -55,29 +55,41 @@ def create_refund(*, payment: Payment, request: NewRefund, requested_by: str) ->
         destination = _named_destination(refund, request)
         if destination is None and not refund_accounting.sender_of(payment, discrepancy):
             refund.status = RefundStatus.REQUIRES_ACTION
-        refund_accounting.reserve(
-            payment=payment,
-            discrepancy=discrepancy,
-            amount=refund.amount,
-            payout_id=refund.id,
-            refund_public_id=refund.public_id,
-            returns_fee=refund.returns_fee,
-        )
+        reserve(refund, payment)
         if destination is not None:
             _send_to(refund, destination, NamedBy.MERCHANT)
-        refund.save(force_insert=True)
-        counting.record_created(
-            REFUNDS,
-            merchant_id=refund.merchant_id,
-            environment=refund.environment,
-            key=refund.id,
-            status=refund.status,
-        )
         waits = refund.status == RefundStatus.REQUIRES_ACTION
-        record_events_of(refund, [events.CREATED, *([events.REQUIRES_ACTION] if waits else [])])
+        insert_refund(refund, [events.CREATED, *([events.REQUIRES_ACTION] if waits else [])])
         if destination is None and not waits:
             wake("refunds.resolve_destinations")
         return refund
+
+
+def reserve(refund: Refund, payment: Payment, *, has_left: bool = False) -> None:
+    """Reserve the money of a new refund, of the locked payment or of what is in suspense; see
+    `refund_accounting.reserve`, whose errors it raises."""
+    refund_accounting.reserve(
+        payment=payment,
+        discrepancy=refund.discrepancy,
+        amount=refund.amount,
+        payout_id=refund.id,
+        refund_public_id=refund.public_id,
+        returns_fee=refund.returns_fee,
+        has_left=has_left,
+    )
+
+
+def insert_refund(refund: Refund, names: Sequence[str]) -> None:
+    """Store a new refund, count it, and record its events of these names."""
+    refund.save(force_insert=True)
+    counting.record_created(
+        REFUNDS,
+        merchant_id=refund.merchant_id,
+        environment=refund.environment,
+        key=refund.id,
+        status=refund.status,
+    )
+    record_events_of(refund, names)
 
 
 def resolve_destination(refund: Refund) -> Refund:

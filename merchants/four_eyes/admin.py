@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -41,6 +41,7 @@ def propose_by_form(
     form: BaseForm,
     propose: Callable[[dict[str, Any]], Proposal],
     *,
+    permission: str,
     title: str,
     template: str,
     shown: Callable[[], Mapping[str, Any]] = dict,
@@ -49,9 +50,11 @@ def propose_by_form(
 ) -> HttpResponse:
     """Show a page with a form, and pass its fields to `propose`; once that has made a proposal, redirect to the list.
 
-    The form shows why it was refused: `field_of` names the field of a parameter that has another name, `unavailable`
-    the errors of a network that was queried.
+    PermissionDenied without the permission. The form shows why it was refused: `field_of` names the field of a
+    parameter that has another name, `unavailable` the errors of a network that was queried.
     """
+    if not request.user.has_perm(permission):
+        raise PermissionDenied
     options = page.model._meta
     if request.method == "POST" and form.is_valid():
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -108,9 +107,6 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-
         def proposed(given: dict[str, Any]) -> Proposal:
             return propose_withdrawal(
                 given["address"],
@@ -125,6 +121,7 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
             request,
             WithdrawalForm(request.POST or None),
             proposed,
+            permission="house.add_withdrawal",
             title="Withdraw",
             template="admin/house/withdraw.html",
             shown=lambda: {"balances": _balances()},
@@ -136,8 +133,6 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
 
     def by_hand_view(self, request: HttpRequest) -> HttpResponse:
         """Propose what a transfer was that somebody sent from a hot wallet without Ballast."""
-        if not self.has_add_permission(request):
-            raise PermissionDenied
 
         def proposed(given: dict[str, Any]) -> Proposal:
             environment, _, network = given["place"].partition(":")
@@ -154,6 +149,7 @@ class WithdrawalAdmin(ReadOnly, LongList, RecordPage[Withdrawal]):
             request,
             ByHandForm(request.POST or None),
             proposed,
+            permission="house.add_withdrawal",
             title="Book what was sent by hand",
             template="admin/house/by_hand.html",
             unavailable=(ChainError,),
@@ -212,9 +208,6 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-
         def proposed(given: dict[str, Any]) -> Proposal:
             listed, proposal = add_address(**given, by=cast("User", request.user))
             self.log_addition(request, listed, "Proposed.")
@@ -225,6 +218,7 @@ class AllowedAddressAdmin(RecordPage[AllowedAddress]):
             request,
             AllowedAddressForm(request.POST or None),
             proposed,
+            permission="house.add_allowedaddress",
             title="Add an address that the house may be paid at",
             template="admin/house/add_address.html",
             field_of={"destination": "address"},

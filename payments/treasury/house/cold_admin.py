@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 
@@ -50,9 +49,6 @@ class ColdWalletAdmin(ReadOnly, RecordPage[ColdWallet]):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-
         def proposed(given: dict[str, Any]) -> Proposal:
             return propose_skim(
                 given["environment"],
@@ -67,6 +63,7 @@ class ColdWalletAdmin(ReadOnly, RecordPage[ColdWallet]):
             request,
             SkimForm(request.POST or None),
             proposed,
+            permission="house.add_withdrawal",
             title="Skim to the cold wallet",
             template="admin/house/skim.html",
             shown=lambda: {"floats": _rows()},
@@ -94,8 +91,6 @@ class ColdMoveAdmin(ReadOnly, LongList, RecordPage[ColdMove]):
 
     def explain_view(self, request: HttpRequest) -> HttpResponse:
         """Propose what coins were that left a cold wallet for somewhere."""
-        if not request.user.has_perm("house.add_withdrawal"):
-            raise PermissionDenied
 
         def proposed(given: dict[str, Any]) -> Proposal:
             is_lost, by = given["what"] == "lost", cast("User", request.user)
@@ -106,6 +101,7 @@ class ColdMoveAdmin(ReadOnly, LongList, RecordPage[ColdMove]):
             request,
             ColdMoveForm(request.POST or None),
             proposed,
+            permission="house.add_withdrawal",
             title="Say what left the cold wallet",
             template="admin/house/cold_explain.html",
             unavailable=(ChainError,),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -50,9 +49,6 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-
         def proposed(given: dict[str, Any]) -> Proposal:
             return propose_funding(
                 given["environment"],
@@ -71,6 +67,7 @@ class FundingAdmin(ReadOnly, LongList, RecordPage[Funding]):
             request,
             FundingForm(request.POST or None),
             proposed,
+            permission="house.add_funding",
             title="Put coins in",
             template="admin/house/fund.html",
             shown=lambda: {"wallets": wallets},
