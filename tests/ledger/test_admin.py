@@ -15,7 +15,7 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.ledger import admin as ledger_admin
+from merchants.ledger.admin import accounts
 from merchants.ledger.models import Account, Posting, ReconcileOutcome, ReconcileRun, Stop
 from merchants.models import User
 from tests.accounting.clock import made_at
@@ -100,7 +100,7 @@ def test_a_posting_shows_both_sides_in_coins_and_what_each_account_then_held(
 def test_an_account_shows_its_entries_page_by_page_with_the_balance_after_each(
     operator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_admin, "ENTRIES_SHOWN", 2)
+    monkeypatch.setattr(accounts, "ENTRIES_SHOWN", 2)
     days = [datetime(2026, 3, day, 23, 59, 59, 999_000, tzinfo=UTC) for day in range(1, 6)]
     for number, day in enumerate(days, 1):
         with made_at(day):
