@@ -25,6 +25,8 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.functional import Promise
 from django.utils.translation import to_locale
 
+from tests.syntax import tree_in
+
 ROOT = Path(__file__).parents[1]
 LOCALE = ROOT / "locale"
 
@@ -134,9 +136,8 @@ def _marked_constants(node: Node) -> Iterator[str]:
 
 
 def _of_module(path: Path) -> Iterator[Message]:
-    source = path.read_text()
-    lines = source.splitlines()
-    for top in ast.parse(source).body:
+    lines = path.read_text().splitlines()
+    for top in tree_in(path).body:
         place = f"{path.relative_to(ROOT)}:{_name_of(top)}"
         for call in ast.walk(top):
             if isinstance(call, ast.Call) and (found := _message_of(call, place, lines)):

@@ -18,6 +18,7 @@ from django.db import models
 
 from config.database.advisory_locks import LockClass
 from tests.forgetting import KEPT, REMEMBERED
+from tests.syntax import tree_in
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("merchants", "webhooks", "payments", "refunds", "settlements")
@@ -50,7 +51,7 @@ LAYERS = (
 @cache
 def tree_of(file: Path) -> ast.Module:
     """Nobody changes it: what is read here is the same for every test."""
-    return ast.parse(file.read_text(), filename=file.relative_to(ROOT).as_posix())
+    return tree_in(file)
 
 
 def sources(*places: str) -> Iterator[tuple[str, ast.Module]]:

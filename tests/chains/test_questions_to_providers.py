@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.syntax import tree_in
+
 ROOT = Path(__file__).parents[2]
 POOLS = {"providers", "horizons"}
 HOW = {
@@ -25,7 +27,7 @@ def asked() -> dict[str, set[str]]:
     found = defaultdict[str, set[str]](set)
     for family in ("evm", "stellar"):
         for path in sorted((ROOT / "payments/chains" / family).rglob("*.py")):
-            for function, method in questions_in(ast.parse(path.read_text()), ""):
+            for function, method in questions_in(tree_in(path), ""):
                 found[f"{family}.{path.stem}.{function}"].add(method)
     return found
 

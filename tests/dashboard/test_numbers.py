@@ -14,6 +14,7 @@ from tests.dashboard.addresses import DOWNLOADS, READS, Records
 from tests.dashboard.conftest import browser_of
 from tests.dashboard.test_queries import multiply
 from tests.factories import make_member
+from tests.syntax import tree_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [path for path in READS if path not in DOWNLOADS]
@@ -42,7 +43,7 @@ def test_digits_are_grouped_by_the_one_function_that_knows_the_style() -> None:
     """Figures of a thousand and more are rare in tests, so the pages above cannot show that all of them are."""
     found = []
     for path in files_of_pages():
-        tree = ast.parse(path.read_text())
+        tree = tree_in(path)
         styled = {
             id(part)
             for call in ast.walk(tree)

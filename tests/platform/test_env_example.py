@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from tests.platform.test_settings import forked
+from tests.syntax import tree_in
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDING = """
@@ -22,7 +23,7 @@ SUPERVISOR = ROOT / "config" / "embedded" / "supervisor.py"
 def variables_read_by(path: Path) -> set[str]:
     """The first argument of every `variables.method("NAME")` and `secret("NAME")`."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_in(path)):
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             is_reader = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "variables"
             is_secret = isinstance(node.func, ast.Name) and node.func.id == "secret"
