@@ -1,6 +1,6 @@
 """`python -m tests.migration_rules`: whether new migrations let the processes of the version before go on.
 
-While an installation is upgraded, the old code runs on the new tables (docs/operations.md). So a column that is added
+While an installation is upgraded, the old code runs on the new tables (docs/upgrading.md). So a column that is added
 has a default of the database or may be null, nothing is renamed or removed that old code uses, and no statement locks a
 big table for as long as it takes to read all of it.
 """

@@ -21,7 +21,7 @@ logger = structlog.get_logger(__name__)
 
 _HINT = (
     f"Run `manage.py database_roles` as that user, and set DATABASE_URL to one that connects as {WEB} or {WORKER}: "
-    "docs/operations.md has the steps under Roles of PostgreSQL."
+    "docs/databases.md has the steps under Roles of PostgreSQL."
 )
 _LEADS_HERE = "e6575a0"
 """The commit whose `migrate` turns the tables of versions before the first release into those of the release."""

@@ -75,8 +75,8 @@ class Alarm(models.Model):
     @property
     def runbook(self) -> str:
         """Where the documentation says more; empty for what the advice says all of."""
-        section = RUNBOOK.get(self.kind, "")
-        return f"More in docs/operations.md, “{section}”." if section else ""
+        page = RUNBOOK.get(self.kind, "")
+        return f"More in docs/{page}" if page else ""
 
 
 class Pulse(models.Model):

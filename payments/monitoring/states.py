@@ -164,23 +164,23 @@ ADVICE: Mapping[str, str] = MappingProxyType(
 
 RUNBOOK: Mapping[str, str] = MappingProxyType(
     {
-        AlarmKind.NETWORK_UNAVAILABLE: "Payments are not seen, or refused",
-        AlarmKind.NETWORK_HALTED: "Payments are not seen, or refused",
-        AlarmKind.PAYOUTS_STOPPED: "Payouts stand still",
-        AlarmKind.COINS_MISSING: "Payouts stand still",
-        AlarmKind.RECONCILE_NOT_CLEAN: "Payouts stand still",
-        AlarmKind.WALLET_FROZEN: "Something was sent by hand",
-        AlarmKind.WALLET_DIFFERS: "Something was sent by hand",
-        AlarmKind.ROLE_CHANGED: "Replacing the owner of the factory",
-        AlarmKind.COLD_WALLET_MOVED: "Hot and cold wallet",
-        AlarmKind.REFILL_NEEDED: "Hot and cold wallet",
-        AlarmKind.GAS_TANK_LOW: "Gas balances, sweeps and dust",
-        AlarmKind.SWEEP_STUCK: "Gas balances, sweeps and dust",
-        AlarmKind.ADDRESS_PASSED_OVER: "Gas balances, sweeps and dust",
-        AlarmKind.DATABASE_RESTORED: "After a restore",
-        AlarmKind.WORK_BEHIND: "Health",
-        AlarmKind.CLOCK_OFF: "Health",
-        AlarmKind.OPERATOR_RESET: "Two operators or one",
+        AlarmKind.NETWORK_UNAVAILABLE: "troubleshooting.md#payments-are-not-seen-or-refused",
+        AlarmKind.NETWORK_HALTED: "troubleshooting.md#payments-are-not-seen-or-refused",
+        AlarmKind.PAYOUTS_STOPPED: "troubleshooting.md#payouts-stand-still",
+        AlarmKind.COINS_MISSING: "troubleshooting.md#payouts-stand-still",
+        AlarmKind.RECONCILE_NOT_CLEAN: "troubleshooting.md#payouts-stand-still",
+        AlarmKind.WALLET_FROZEN: "house-money.md#something-was-sent-by-hand",
+        AlarmKind.WALLET_DIFFERS: "house-money.md#something-was-sent-by-hand",
+        AlarmKind.ROLE_CHANGED: "replacing-keys.md#replacing-the-owner-of-the-factory",
+        AlarmKind.COLD_WALLET_MOVED: "house-money.md#hot-and-cold-wallet",
+        AlarmKind.REFILL_NEEDED: "house-money.md#hot-and-cold-wallet",
+        AlarmKind.GAS_TANK_LOW: "alarms.md#gas-balances-sweeps-and-dust",
+        AlarmKind.SWEEP_STUCK: "alarms.md#gas-balances-sweeps-and-dust",
+        AlarmKind.ADDRESS_PASSED_OVER: "alarms.md#gas-balances-sweeps-and-dust",
+        AlarmKind.DATABASE_RESTORED: "backups.md#after-a-restore",
+        AlarmKind.WORK_BEHIND: "health.md",
+        AlarmKind.CLOCK_OFF: "health.md",
+        AlarmKind.OPERATOR_RESET: "operators.md#two-operators-or-one",
     }
 )
-"""The section of docs/operations.md about an alarm."""
+"""The page of docs/ about an alarm, with the section."""

@@ -1,8 +1,8 @@
 """The hot wallet's key is replaced amid fifty payouts, stolen, and replaced between a backup and its restore.
 
 The node is real and production's registry and adapter do the work; the operator does what the runbooks of
-docs/operations.md say, by the commands that they name. The treasury is a cold wallet. What the thief would get if the
-hot wallet were it, and what nobody would follow to its end without the guard, the control arms show.
+docs/replacing-keys.md say, by the commands that they name. The treasury is a cold wallet. What the thief would get if
+the hot wallet were it, and what nobody would follow to its end without the guard, the control arms show.
 """
 
 from __future__ import annotations

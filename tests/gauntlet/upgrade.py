@@ -78,7 +78,7 @@ GIT = ("git", "-c", "safe.directory=*")
 """Also where the folder is somebody else's, as in a container of CI."""
 
 PROCESSES = ("worker", "beat", "web")
-"""In the order in which docs/operations.md exchanges them."""
+"""In the order in which docs/upgrading.md exchanges them."""
 
 PAID = "SELECT count(*) FROM payments_payment WHERE status IN ('partially_refunded', 'refunded')"
 REFUNDED = "SELECT count(*) FROM refunds_refund WHERE status = 'completed'"

@@ -40,7 +40,7 @@ def application(environ, start_response):
 
 
 def documented() -> list[str]:
-    row = re.search(r"^\| web \| `granian (.+?)` \|$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
+    row = re.search(r"^\| web \| `granian (.+?)` \|$", (ROOT / "docs/installing.md").read_text(), re.MULTILINE)
     assert row
     return shlex.split(row[1])
 
@@ -106,7 +106,7 @@ def test_every_request_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_web_is_started_alike_everywhere() -> None:
-    for place in ("Dockerfile", "docs/operations.md", "config/embedded/supervisor.py"):
+    for place in ("Dockerfile", "docs/installing.md", "config/embedded/supervisor.py"):
         text = (ROOT / place).read_text()
         assert "--respawn-failed-workers" in text, place
         assert "--workers-kill-timeout" in text, place

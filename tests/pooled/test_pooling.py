@@ -65,8 +65,8 @@ def pooled(pooler: Pooler, engine: type[BaseDatabaseWrapper] = DatabaseWrapper) 
 
 
 def documented_limits() -> dict[str, int]:
-    """The time limits of the pgbouncer.ini in docs/operations.md."""
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    """The time limits of the pgbouncer.ini in docs/databases.md."""
+    text = (ROOT / "docs" / "databases.md").read_text(encoding="utf-8")
     names = ("server_connect_timeout", "server_login_retry", "query_wait_timeout")
     return {name: int(re.findall(rf"^    {name} = (\d+)$", text, re.MULTILINE)[0]) for name in names}
 

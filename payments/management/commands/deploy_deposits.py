@@ -99,5 +99,5 @@ def _wanted(found: NetworkSettings, first_owner: str | None) -> Deployment:
     raise CommandError(
         f"{found.kind}EVM_FACTORY is {there}, which began with other people, and would begin with them here as well. "
         "Name its first owner (--first-owner), if that key is safe. Else unset it here to deploy another factory, and "
-        "see docs/operations.md for how to go over to that."
+        "see docs/replacing-keys.md for how to go over to that."
     )

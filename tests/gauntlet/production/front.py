@@ -1,4 +1,4 @@
-"""What stands before Ballast: nginx with TLS, as docs/operations.md shows it, and the way through it to the outside."""
+"""What stands before Ballast: nginx with TLS, as docs/installing.md shows it, and the way through it to the outside."""
 
 from __future__ import annotations
 

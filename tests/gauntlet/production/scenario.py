@@ -1,4 +1,4 @@
-"""A company opens its doors by the first steps of docs/operations.md, then does business with live keys."""
+"""A company opens its doors by the first steps of docs/installing.md, then does business with live keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py database_roles`: gives the roles of PostgreSQL the rights that docs/operations.md lists."""
+"""`manage.py database_roles`: gives the roles of PostgreSQL the rights that docs/databases.md lists."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def check(providers: Providers, factory: str) -> None:
     if keccak256(found[:-_WORD]) == _FACTORY_1:
         raise NotDeployed(
             f"The factory at {factory} on {providers.network} is of version 1, which commit {_LAST_WITH_VERSION_1} was "
-            "the last to know. Go over to another factory with that commit first: docs/operations.md says how."
+            "the last to know. Go over to another factory with that commit first: docs/replacing-keys.md says how."
         )
     if found != artifact("Factory").runtime + abi.encode(forwarder):
         raise NotDeployed(f"The contract at {factory} on {providers.network} is not our factory.")
