@@ -13,7 +13,7 @@ FROM python:3.13-slim
 RUN useradd --system --uid 10001 --home-dir /srv/ballast --shell /usr/sbin/nologin ballast
 COPY --from=build /opt/venv /opt/venv
 WORKDIR /srv/ballast
-COPY manage.py ./
+COPY manage.py pyproject.toml ./
 COPY config config
 COPY merchants merchants
 COPY webhooks webhooks

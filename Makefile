@@ -52,7 +52,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage check lint types conventions production bench proofs gauntlet figures tables messages screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage check lint types conventions production release bench proofs gauntlet figures tables messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -92,6 +92,9 @@ conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/ 
 production: $(VENV)/.development ## Check settings as production has them
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py collectstatic --no-input --clear --verbosity 0
+
+release: $(VENV)/.development ## Build the files of a release into dist/, twice, and compare: archives, digests, bill of materials, licences
+	@exec $(BIN)/python -m tests.release
 
 lint: $(VENV)/.development ## Check style with ruff
 	@$(BIN)/ruff check .

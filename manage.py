@@ -15,6 +15,11 @@ COULD_NOT_START = 3  # as reconcile says that it could not look: never to be rea
 
 
 def main() -> None:
+    if sys.argv[1:] in (["--version"], ["version"]):  # of Ballast, where Django would say its own
+        from config.process.release import RELEASE
+
+        sys.stdout.write(f"Ballast {RELEASE}\n")
+        return
     _use_own_python()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line

@@ -17,6 +17,7 @@ from config.api.hints import is_program, sends_keys
 from config.api.parsers import MAX_BODY_BYTES, BodyTooLarge
 from config.api.views import error_reply, is_api_path, nothing_here
 from config.process.logs import REQUEST_ID
+from config.process.release import RELEASE
 
 NextHandler = Callable[[HttpRequest], HttpResponseBase]
 
@@ -69,7 +70,10 @@ _COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
 
 
 class ResponseHeadersMiddleware:
-    """Headers that neither Django's SecurityMiddleware nor django-csp sets. Replies of the API are never cached."""
+    """Headers that neither Django's SecurityMiddleware nor django-csp sets. Replies of the API are never cached.
+
+    They name the release to callers with a valid key alone: a stranger could look for one with a known weakness.
+    """
 
     def __init__(self, get_response: NextHandler) -> None:
         self.get_response = get_response
@@ -81,6 +85,8 @@ class ResponseHeadersMiddleware:
         headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         if is_api_path(request.path):
             headers.setdefault("Cache-Control", "no-store")
+            if getattr(request, "auth", None) is not None:  # as merchants.access.authentication leaves it
+                headers["Ballast-Release"] = RELEASE
         return response
 
 

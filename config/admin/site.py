@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.text import slugify
 
 from config.admin.values import links_for
+from config.process.release import RELEASE
 
 
 class Page(NamedTuple):
@@ -100,13 +101,14 @@ class OperatorsSite(admin.AdminSite):
         return super().admin_view(shown, cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Adds the group and the list that the request is in, by its path; none on the first page."""
+        """Adds the release, and the group and the list that the request is in, by its path; none on the first page."""
         context = super().each_context(request)
         lists = [(group, row) for group in context["available_apps"] for row in group["models"] if row["admin_url"]]
         within = [pair for pair in lists if request.path.startswith(pair[1]["admin_url"])]
         group, row = max(within, key=lambda pair: len(pair[1]["admin_url"]), default=(None, None))
         by_address = (each for each in context["available_apps"] if each["app_url"] == request.path)
-        return {**context, "current_group": group or next(by_address, None), "current_list": row}
+        here = {"current_group": group or next(by_address, None), "current_list": row}
+        return {**context, "release": RELEASE, **here}
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
         """The groups that this person may see something of; with an `app_label` only its models."""

@@ -284,6 +284,10 @@ _HEADERS: dict[str, dict[str, Any]] = {
         "description": "The id of this request. Send your own, 8 to 64 letters, digits, _ or -, to have it kept.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
     },
+    "Ballast-Release": {
+        "description": "The release of Ballast that replied, for your logs. Never make what you do depend on it.",
+        "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]+[.][0-9]+$"},
+    },
     "RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},
     "RateLimit-Remaining": {"description": "Requests left just now.", "schema": {"type": "integer"}},
     "RateLimit-Reset": {
