@@ -529,6 +529,11 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 ALIVE_FILE = variables.text("ALIVE_FILE")
 """A file that a worker, beat or the signer renews every few seconds while all is well; empty for none."""
+METRICS_PORT = variables.integer("METRICS_PORT", 0)
+METRICS_ADDRESS = variables.text("METRICS_ADDRESS", "127.0.0.1")
+"""Where beat serves /metrics; port 0 for nowhere."""
+if METRICS_PORT > 65_535:
+    variables.refuse("METRICS_PORT", f"is {METRICS_PORT}; set it to a port, as 9464, or to 0 for no metrics")
 
 # Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`, `testnet` providers.
 SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testnet"), "simulated")

@@ -59,6 +59,20 @@ def alarms() -> Iterator[str]:
     return table(("alarm", "in words", "what to do"), *rows)
 
 
+def metrics() -> Iterator[str]:
+    from payments.monitoring.metrics.definitions import METRICS
+
+    rows = (
+        (
+            f"`{metric.name}`" + (f"<br>by {', '.join(metric.labels)}" if metric.labels else ""),
+            f"{metric.kind}: {metric.meaning}",
+            metric.alert.when if metric.alert else f"no rule: {metric.instead}",
+        )
+        for metric in METRICS
+    )
+    return table(("metric", "what it is", "alert when"), *rows)
+
+
 def marks(allowed: Iterable[bool]) -> list[str]:
     return ["yes" if is_allowed else "–" for is_allowed in allowed]
 
@@ -150,6 +164,7 @@ TABLES: tuple[Callable[[], Iterator[str]], ...] = (
     settings,
     commands,
     alarms,
+    metrics,
     permissions,
     operators,
     actions,

@@ -9,6 +9,7 @@ class OperationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from payments.monitoring.starting import warn_of_single_providers
+        from payments.monitoring.starting import serve_metrics_beside_beat, warn_of_single_providers
 
         warn_of_single_providers()
+        serve_metrics_beside_beat()

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import structlog
-from django.db.models import FloatField, Q, Value
+from django.db.models import FloatField, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -76,9 +76,9 @@ class _Silent:
     def check_finished(self, result: CheckResult) -> None: ...
 
 
-def last_runs() -> dict[Extent, LastRun]:
-    """The last run of each extent, without those that there was none of yet. Full runs by hand count as well, so that
-    one clears what the last was about; one that found another at work has looked at nothing, and does not."""
+def ended_runs() -> dict[Extent, QuerySet[ReconcileRun]]:
+    """The runs that looked at so much, or at more, the newest first. Full runs by hand count as well, so that one
+    clears what the last was about; one that found another at work has looked at nothing, and does not."""
     everything = Q(
         options__environments=list(Environment.values),
         options__network=None,
@@ -86,12 +86,16 @@ def last_runs() -> dict[Extent, LastRun]:
         options__atBlock=None,
         options__noChain=False,
     )
+    ended = ReconcileRun.objects.filter(finished_at__isnull=False).exclude(checks=[]).order_by("-id")
+    return {"quick": ended.filter(everything | Q(options__schedule="quick")), "full": ended.filter(everything)}
+
+
+def last_runs() -> dict[Extent, LastRun]:
+    """The last run of each extent, without those that there was none of yet."""
     age = RawSQL("extract(epoch FROM clock_timestamp() - finished_at)", [], FloatField())
     columns = ("extent", "id", "outcome", "finished_at", "error_count", "warning_count", "age")
-    ended = ReconcileRun.objects.filter(finished_at__isnull=False).exclude(checks=[]).annotate(age=age)
     quick, full = (
-        ended.filter(wanted).annotate(extent=Value(extent)).order_by("-id").values_list(*columns)[:1]
-        for extent, wanted in (("quick", everything | Q(options__schedule="quick")), ("full", everything))
+        runs.annotate(age=age, extent=Value(extent)).values_list(*columns)[:1] for extent, runs in ended_runs().items()
     )
     return {
         extent: LastRun(extent, ReconcileOutcome(outcome), ids.created_at_of(key), finished_at, errors, warnings, age)

@@ -1,8 +1,10 @@
-"""Warnings that every process logs when it starts."""
+"""What processes do when they start: they log warnings, and beat serves the metrics."""
 
 from __future__ import annotations
 
 import structlog
+from celery.signals import beat_init
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
@@ -40,3 +42,11 @@ def warn_of_single_providers() -> None:
 
 def see(network: str) -> str:
     return f"{single_provider_name(network)} in docs/networks.md"
+
+
+def serve_metrics_beside_beat() -> None:
+    """Have beat serve /metrics where METRICS_PORT is set. Nothing of it is imported where it is not."""
+    if settings.METRICS_PORT:
+        from payments.monitoring.metrics.serving import serve
+
+        beat_init.connect(serve)
