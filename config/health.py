@@ -16,10 +16,12 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from config.doctor.outside import is_probe
 from config.installation.services import current_standstill
 from config.periodic import task_runs
 from config.periodic.beat_lock import heartbeat_age_seconds
 from config.periodic.redis_servers import RedisServers
+from merchants.access.addresses import client_address, is_from_trusted_proxy
 from payments.monitoring import work
 
 OK = "ok"
@@ -35,8 +37,11 @@ _write_due_at = 0.0
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """Replies 200 without using anything outside: a database that is down is no reason to restart this process."""
-    return JsonResponse({"status": OK})
+    """Replies 200 without using anything outside: a database that is down is no reason to restart this process.
+
+    To `manage.py doctor`, which signs its request, it says how the request looked: is it the proxy's or the caller's?
+    """
+    return JsonResponse({"status": OK, **({"seen": _seen(request)} if is_probe(request) else {})})
 
 
 @never_cache
@@ -76,6 +81,16 @@ def show_work(request: HttpRequest) -> JsonResponse:
     if body is None:
         body = {"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": [], **_without_answer([look])}
     return JsonResponse(body, status=200 if body["status"] == OK else 503)
+
+
+def _seen(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "isSecure": request.is_secure(),
+        "client": str(client_address(request)),
+        "peer": request.META.get("REMOTE_ADDR", ""),
+        "isTrusted": is_from_trusted_proxy(request),
+        "isForwarded": "HTTP_X_FORWARDED_PROTO" in request.META,
+    }
 
 
 class _Look(Thread):

@@ -30,6 +30,7 @@ class PaymentsConfig(AppConfig):
         from config.admin.story import add_to_story
         from merchants.ledger import owners
         from merchants.serializers import decimals_of, suspense_of
+        from payments import doctor  # noqa: F401 - registers what doctor looks at
         from payments.chains import registry
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release

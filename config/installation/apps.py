@@ -9,4 +9,5 @@ class InstallationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from config.doctor import database, host, outside  # noqa: F401 - register what doctor looks at
         from config.installation import checks  # noqa: F401 - registers the system check

@@ -51,7 +51,12 @@ def digest(secret: str) -> bytes:
 
 def pepper_name() -> str:
     """Name of the present pepper in rows; reveals nothing about it."""
-    return hashlib.sha256(f"name of a pepper\0{_peppers()[0]}".encode()).hexdigest()[:16]
+    return pepper_names()[0]
+
+
+def pepper_names() -> list[str]:
+    """Names of the present pepper and of the earlier ones that still count."""
+    return [hashlib.sha256(f"name of a pepper\0{pepper}".encode()).hexdigest()[:16] for pepper in _peppers()]
 
 
 def secret_matches(key: ApiKey | None, secret: str) -> bool:

@@ -11,7 +11,7 @@ class PeopleConfig(AppConfig):
     def ready(self) -> None:
         from merchants.four_eyes import services
         from merchants.ledger import stops
-        from merchants.people import oversight
+        from merchants.people import doctor, oversight  # noqa: F401 - doctor registers what it looks at
         from merchants.people.mailing import mail_proposal
 
         services.mail_proposal.register(mail_proposal)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.utils.translation import gettext
 
@@ -64,6 +65,17 @@ def reseal() -> int:
             each.save(update_fields=["data"])
             resealed += 1
     return resealed
+
+
+def can_unseal(data: Mapping[str, Any]) -> bool:
+    """True if the keys of now unseal what is sealed of an authenticator."""
+    try:
+        for name in _SEALED:
+            if name in data:
+                SECOND_FACTORS.unseal(data[name])
+    except (ImproperlyConfigured, ValueError):
+        return False
+    return True
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):

@@ -35,19 +35,24 @@ def measure_network(environment: str, network: str) -> None:
     try:
         chain = registry.chain(environment, network)
         snapshot.providers = [state.name for state in chain.providers.states()] if chain.providers else []
-        snapshot.wallet = chain.payout_address()
-        snapshot.native_balance = chain.reading.balance(snapshot.wallet, chain.profile.native)
-        snapshot.native_reserve = chain.reserves.reserve(snapshot.wallet) if chain.reserves else 0
+        read_wallet(snapshot, chain)
         snapshot.blocked_coins = _blocked_coins(environment, chain)
-        costs = chain.hot_wallet.costs()
-        snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep
-        snapshot.first_time_cost, snapshot.again_cost = costs.first_time, costs.again
-        snapshot.set_aside_cost = costs.set_aside
         snapshot.measured_at, snapshot.last_error = timezone.now(), ""
         snapshot.save()
     except (ChainError, ImproperlyConfigured) as error:
         logger.warning("network not measured", environment=environment, network=network, error=str(error))
         NetworkSnapshot.objects.filter(pk=snapshot.pk).update(last_error=str(error))
+
+
+def read_wallet(snapshot: NetworkSnapshot, chain: Chain) -> None:
+    """Set what the hot wallet has to pay for sending, and what sending costs just now. Stores nothing."""
+    snapshot.wallet = chain.payout_address()
+    snapshot.native_balance = chain.reading.balance(snapshot.wallet, chain.profile.native)
+    snapshot.native_reserve = chain.reserves.reserve(snapshot.wallet) if chain.reserves else 0
+    costs = chain.hot_wallet.costs()
+    snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep
+    snapshot.first_time_cost, snapshot.again_cost = costs.first_time, costs.again
+    snapshot.set_aside_cost = costs.set_aside
 
 
 def _blocked_coins(environment: str, chain: Chain) -> dict[str, tuple[str, str]]:

@@ -97,7 +97,7 @@ class Report:
 
 def report(halted: Collection[tuple[str, str]] | None = None) -> Report:
     """Everything as it is now, by four queries, and one for the halted networks where they are not given."""
-    ages, clocks = _pulses()
+    ages, clocks = pulses()
     runs = last_runs()
     if halted is None:
         halted = set(Stop.objects.halting().values_list("environment", "network"))
@@ -117,7 +117,8 @@ def place_name(environment: str, network: str) -> str:
     return f"{environment} {network}"
 
 
-def _pulses() -> tuple[dict[tuple[str, str], float], list[Clock]]:
+def pulses() -> tuple[dict[tuple[str, str], float], list[Clock]]:
+    """How many seconds ago each piece of work was last done, by kind and subject; and the clocks of processes."""
     ages: dict[tuple[str, str], float] = {}
     clocks = []
     rows = Pulse.objects.annotate(age=_AGE).order_by("subject")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.stellar.adapter import StellarChain
-from payments.deposits.address_derivations import require_unchanged
+from payments.doctor import look_at
 
 
 class Command(BaseCommand):
@@ -31,20 +30,20 @@ class Command(BaseCommand):
     def handle(self, *, env: str, signing: bool = False, **options: Any) -> None:
         problems = []
         for network in registry.networks(env):
-            try:
-                chain = registry.chain(env, network)
-                if registry.is_simulated(env):
+            if registry.is_simulated(env):
+                continue
+            look = look_at(env, network, signing=signing)
+            problems += [f"{network}: {each}" for each in (*look.faults, *look.problems)]
+            if look.head is None:
+                continue
+            self.stdout.write(f"{network}: head {look.head.height}, final {look.head.finalized_height}")
+            if isinstance(chain := registry.chain(env, network), StellarChain):
+                try:
+                    powers_by_code = chain.issuer_powers()
+                except ChainError as error:
+                    problems.append(f"{network}: {error}")
                     continue
-                chain.set_up.require(signing=signing)
-                require_unchanged(env, chain)
-                head = chain.reading.head()
-                for provider in chain.providers.states() if chain.providers else ():
-                    problems += [f"{network}: {provider.name} {message}" for message in provider.problems.values()]
-                self.stdout.write(f"{network}: head {head.height}, final {head.finalized_height}")
-                if isinstance(chain, StellarChain):
-                    for code, powers in chain.issuer_powers().items():
-                        self.stdout.write(f"  {code}: the issuer can {' and '.join(powers) or 'freeze nobody'}")
-            except (ImproperlyConfigured, ChainError) as error:
-                problems.append(f"{network}: {error}")
+                for code, powers in powers_by_code.items():
+                    self.stdout.write(f"  {code}: the issuer can {' and '.join(powers) or 'freeze nobody'}")
         if problems:
             raise CommandError("\n".join(problems))
