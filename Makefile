@@ -87,6 +87,7 @@ conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/ 
 	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@$(BIN)/python -m tests.migration_rules
 	@$(BIN)/python -m tests.tables --check
+	@$(BIN)/python -m tests.deploy --check
 	@$(BIN)/djlint --check --lint templates
 
 production: $(VENV)/.development ## Check settings as production has them
@@ -117,8 +118,9 @@ gauntlet: $(VENV)/.development node ## Kill real processes again and again: make
 figures: $(VENV)/.development ## Count what docs/architecture.md says of the size of the code
 	@exec $(BIN)/python -m tests.figures
 
-tables: $(VENV)/.development ## Write the tables of docs/ that the code knows: settings, commands, alarms, roles, events
-	@exec $(BIN)/python -m tests.tables
+tables: $(VENV)/.development ## Write what follows from the code: tables of docs/ (settings, commands, alarms, roles, events), units, manifests
+	@$(BIN)/python -m tests.tables
+	@$(BIN)/python -m tests.deploy
 
 messages: $(VENV)/.development ## Bring the catalogues of translations up to date with the source, and compile them
 	@exec $(BIN)/python -m tests.messages
