@@ -14,6 +14,10 @@ WITH_TABLES = (
     "treasury",
 )
 
+HEIGHTS = "SELECT environment, network, head_height, finalized_height FROM payments_scancursor ORDER BY 1, 2"
+LAST_NUMBER = "SELECT last_value FROM payments_deposit_sequence"
+"""What the manifest of a backup says of it."""
+
 
 class PaymentsConfig(AppConfig):
     name = "payments"
@@ -28,6 +32,7 @@ class PaymentsConfig(AppConfig):
     def ready(self) -> None:
         from config.admin import values
         from config.admin.story import add_to_story
+        from config.installation.backups.manifest import add_figure
         from merchants.ledger import owners
         from merchants.serializers import decimals_of, suspense_of
         from payments import doctor  # noqa: F401 - registers what doctor looks at
@@ -43,6 +48,8 @@ class PaymentsConfig(AppConfig):
         from payments.transfers.owners import Owners, register_owners
         from webhooks.events import rebuilding
 
+        add_figure("heights of networks", HEIGHTS)
+        add_figure("last address number", LAST_NUMBER, grows=True)
         register_owners("returns", Owners(sender_returns.to_follow, sender_returns.follow_payout))
         values.profile_of.register(registry.known_profile)
         add_to_story("operations.Alarm", alarms.of_alarm)

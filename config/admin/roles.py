@@ -131,6 +131,7 @@ RIGHTS: dict[str, Rights] = {
     "audit.LoggedAction": Rights(view=(SECURITY,)),
     # Technical
     "installation.Standstill": Rights(view=MONEY),
+    "installation.BackupRun": Rights(view=MONEY),
     "payments.BalanceChange": Rights(view=(FINANCE,)),
     "settlements.SettlementRun": Rights(view=(FINANCE,)),
     "invoices.InvoiceSeries": Rights(view=(FINANCE,)),

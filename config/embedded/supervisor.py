@@ -122,7 +122,8 @@ def manage(arguments: list[str]) -> int:
         signal.signal(number, _stop)
     try:
         installation = Installation()
-        if not (installation.has_database or installation.link_to_database.exists()):
+        is_there = installation.has_database or installation.link_to_database.exists()
+        if not is_there and arguments[:1] != ["restore"]:
             raise CannotRun(f"There is no Ballast in {installation.var}: make run makes one. VAR=folder names another.")
         installation.make_folder()
         # Commands may take as long as they need; the limit is there for requests.

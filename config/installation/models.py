@@ -68,3 +68,25 @@ class Standstill(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_sign_display()}, {wording.moment(self.began_at)}"
+
+
+class BackupRun(models.Model):
+    """One backup that was made, or that a drill has restored and looked at; or that failed to be."""
+
+    class Kind(models.TextChoices):
+        MADE = "made", "Made"
+        DRILLED = "drilled", "Tried in a drill"
+
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    ended_at = models.DateTimeField(default=timezone.now)
+    name = models.CharField(max_length=200, blank=True, help_text="The file; -: it went to the standard output.")
+    taken_at = models.DateTimeField(null=True, help_text="Everything committed before is in it. Empty: there is none.")
+    size = models.BigIntegerField(default=0, help_text="Bytes of the dump, before it was encrypted.")
+    keys = models.JSONField(default=dict, help_text="Fingerprints of the keys without which it cannot be read.")
+    fault = models.TextField(blank=True, help_text="Empty: nothing was wrong.")
+
+    class Meta:
+        ordering = ("-ended_at", "-id")
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {wording.moment(self.ended_at)}"

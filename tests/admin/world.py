@@ -9,7 +9,7 @@ from pathlib import Path
 from django.test import Client
 from django.utils import timezone
 
-from config.installation.models import Sign, Standstill
+from config.installation.models import BackupRun, Sign, Standstill
 from merchants.ledger import explained_findings, stops
 from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun, StopKind
@@ -176,6 +176,7 @@ def _networks(merchant: Merchant) -> None:
     stops.stop(StopKind.HALT, environment=SANDBOX, network=POLYGON, reason="Its finality is in doubt.")
     freeze_wallet(Wallet.objects.get(network=POLYGON), reason="odd")
     stops.stop(environment=SANDBOX, merchant=merchant, reason="Chargebacks.")
+    BackupRun.objects.create(kind=BackupRun.Kind.MADE, fault="The disk is full.")
     Standstill.objects.create(
         sign=Sign.LOST,
         message="The database is older than what Redis remembers.",

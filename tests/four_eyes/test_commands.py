@@ -49,6 +49,7 @@ WHOEVER_RUNS_IT: dict[str, str] = {
     "deploy_deposits": "sends a contract whose owner and treasury are of the settings",
     "devnet": "a test network",
     "devnet_pay": "a test network",
+    "restore": "an empty database, which then stands still",
     "resume_after_restore": "ends a standstill by what the chains say; what nobody knows stays frozen",
     "reencrypt_webhook_secrets": "seals under the key of the settings",
     "reseal_second_factors": "seals under the key of the settings",
@@ -61,8 +62,8 @@ WHOEVER_RUNS_IT: dict[str, str] = {
 """What asks nobody, and why that is enough."""
 
 LOOKS = {
-    *("api_key_pepper", "check_networks", "doctor", "export_ledger", "factory_roles", "house_result", "networks"),
-    *("reconcile", "recount", "recover_deposits", "refill", "signer", "webhook_listen"),
+    *("api_key_pepper", "backup", "check_networks", "doctor", "export_ledger", "factory_roles", "house_result"),
+    *("networks", "reconcile", "recount", "recover_deposits", "refill", "signer", "webhook_listen"),
 }
 """What moves nothing. `reconcile` stops payouts."""
 

@@ -1,0 +1,1 @@
+"""Backups of the database: made, restored, and tried in a drill."""
