@@ -1,4 +1,4 @@
-"""The tables of docs/ that the code knows: `make tables` writes them, `make check` compares them."""
+"""The tables of docs/, alert rules and dashboard, by what the code knows: `make tables`; `make check` compares."""
 
 from __future__ import annotations
 
@@ -185,10 +185,14 @@ def main() -> int:
     django.setup()
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
     found = {part[2] for page in pages.values() for part in PART.finditer(page)}
-    differ = [path for path, page in pages.items() if written(page) != page]
+    from tests.alerting import dashboard, rules
+
+    made = {path: written(page) for path, page in pages.items()}
+    made |= {rules.RULES: rules.written(), dashboard.DASHBOARD: dashboard.written()}
+    differ = {path: text for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text}
     if "--check" not in sys.argv:
-        for path in differ:
-            path.write_text(written(pages[path]), encoding="utf-8")
+        for path, text in differ.items():
+            path.write_text(text, encoding="utf-8")
         return 0
     if differ or found != {each.__name__ for each in TABLES}:
         sys.stderr.write(f"Run `make tables`: {[path.name for path in differ]} differ; there are {sorted(found)}\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from payments.monitoring.states import AlarmKind
+
 PLACE = ("environment", "network")
 
 Severity = Literal["critical", "warning"]
@@ -20,6 +22,8 @@ class Alert:
     lasting: str
     severity: Severity
     advice: str
+    runbook: str = ""
+    """The kind of alarm whose runbook says more; empty: docs/metrics.md alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ INFO = Metric(
         "3m",
         "critical",
         "See that beat runs with METRICS_PORT and that Prometheus reaches it, then ask /health/work.",
+        AlarmKind.WORK_BEHIND,
     ),
 )
 READING_FAILURES = Metric(
@@ -75,6 +80,7 @@ WORK_AGE = Metric(
         "2m",
         "critical",
         "See that beat and a worker of the queue run, and what their logs say.",
+        AlarmKind.WORK_BEHIND,
     ),
 )
 WORK_LIMIT = Metric(
@@ -110,6 +116,7 @@ FINDINGS = Metric(
         "0m",
         "critical",
         "Read the run in the admin: each finding says what to do. Payouts of the network are stopped.",
+        AlarmKind.RECONCILE_NOT_CLEAN,
     ),
 )
 RECONCILE_AGE = Metric(
@@ -124,6 +131,7 @@ RECONCILE_AGE = Metric(
         "5m",
         "warning",
         "See that the chain worker runs; run manage.py reconcile --full.",
+        AlarmKind.WORK_BEHIND,
     ),
 )
 HEAD_AGE = Metric(
@@ -138,6 +146,7 @@ HEAD_AGE = Metric(
         "2m",
         "critical",
         "See that the chain worker reads the network, and whether the network itself stands still.",
+        AlarmKind.HEAD_STALLED,
     ),
 )
 FINALITY_LAG = Metric(
@@ -153,6 +162,7 @@ FINALITY_LAG = Metric(
         "15m",
         "warning",
         "Look whether the network has trouble. Payments that need finality wait.",
+        AlarmKind.FINALITY_STALLED,
     ),
 )
 PROVIDER_UP = Metric(
@@ -167,6 +177,7 @@ PROVIDER_UP = Metric(
         "5m",
         "warning",
         "Two must agree before money is credited: add a provider, or repair one.",
+        AlarmKind.PROVIDER_FAILING,
     ),
 )
 DISAGREEMENTS = Metric(
@@ -181,6 +192,7 @@ DISAGREEMENTS = Metric(
         "0m",
         "warning",
         "Compare with a block explorer, and put another in the provider's place.",
+        AlarmKind.PROVIDER_DISAGREES,
     ),
 )
 PAYMENTS = Metric(
@@ -197,6 +209,7 @@ PAYMENTS = Metric(
         "15m",
         "warning",
         "Make a payment yourself and follow it: the payer's page, the network, the providers.",
+        AlarmKind.NETWORK_UNAVAILABLE,
     ),
 )
 CREDIT_SECONDS = Metric(
@@ -206,12 +219,13 @@ CREDIT_SECONDS = Metric(
     "Seconds from a deposit's first sight to its credit, for payments that completed.",
     Alert(
         "BallastCreditSlow",
-        "nine in ten take longer than 30 minutes",
-        "histogram_quantile(0.9, sum by (network, le) "
-        '(rate(ballast_payment_credit_seconds_bucket{environment="production"}[30m]))) > 1800',
+        "more than one in ten takes longer than 30 minutes",
+        'sum by (network) (rate(ballast_payment_credit_seconds_bucket{environment="production",le="1800"}[30m])) < '
+        '0.9 * sum by (network) (rate(ballast_payment_credit_seconds_count{environment="production"}[30m]))',
         "10m",
         "warning",
         "Compare with `ballast_finality_lag_blocks`, then see that the chain worker keeps up.",
+        AlarmKind.FINALITY_STALLED,
     ),
     buckets=(5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200),
 )
@@ -235,6 +249,7 @@ PAYOUTS_OLDEST = Metric(
         "5m",
         "warning",
         "Admin → Payouts says why each is held.",
+        AlarmKind.PAYOUTS_STOPPED,
     ),
 )
 HOT_WALLET = Metric(
@@ -256,6 +271,7 @@ GAS = Metric(
         "5m",
         "critical",
         "Send native coins to the hot wallet. Without it nothing is paid and nothing is swept.",
+        AlarmKind.GAS_TANK_LOW,
     ),
 )
 BACKLOG = Metric(
@@ -277,6 +293,7 @@ BACKLOG_OLDEST = Metric(
         "5m",
         "critical",
         "See that the webhooks worker runs, and Admin → Endpoints for one that answers slowly.",
+        AlarmKind.WORK_BEHIND,
     ),
 )
 DELIVERY_SECONDS = Metric(
@@ -287,11 +304,12 @@ DELIVERY_SECONDS = Metric(
     Alert(
         "BallastWebhooksSlow",
         "half take longer than a minute",
-        'histogram_quantile(0.5, sum by (le) (rate(ballast_webhook_delivery_seconds_bucket{environment="production"}'
-        "[15m]))) > 60",
+        'sum(rate(ballast_webhook_delivery_seconds_bucket{environment="production",le="60"}[15m])) < '
+        '0.5 * sum(rate(ballast_webhook_delivery_seconds_count{environment="production"}[15m]))',
         "15m",
         "warning",
         "See that the webhooks worker runs and has room; add another one.",
+        AlarmKind.WORK_BEHIND,
     ),
     buckets=(1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43200, 86400),
 )
@@ -343,3 +361,22 @@ METRICS = (
     SUSPENSE,
     HTTP,
 )
+
+WARNINGS = frozenset(
+    {
+        AlarmKind.PROVIDER_FAILING,
+        AlarmKind.PROVIDER_OLD_HEAD,
+        AlarmKind.PROVIDER_DISAGREES,
+        AlarmKind.PROVIDER_PUT_ASIDE,
+        AlarmKind.COIN_PAUSED,
+        AlarmKind.TRANSFER_STUCK,
+        AlarmKind.SWEEP_STUCK,
+        AlarmKind.ADDRESS_PASSED_OVER,
+        AlarmKind.REFILL_NEEDED,
+        AlarmKind.COINS_SET_ASIDE,
+        AlarmKind.SCREENED,
+        AlarmKind.RECORD_SET_ASIDE,
+        AlarmKind.CLOCK_OFF,
+    }
+)
+"""Kinds of alarms that can wait for the morning; the rest are critical."""
