@@ -25,6 +25,8 @@ COPY refunds refunds
 COPY settlements settlements
 COPY templates templates
 COPY static static
+# The pages at /docs.
+COPY docs docs
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 DJANGO_SETTINGS_MODULE=config.settings
 # Files get their names and their compression here. The values only let the settings load; none of them is kept.
 RUN BALLAST_MODE=production PUBLIC_URL=https://build.invalid ALLOWED_HOSTS=build.invalid \

@@ -9,6 +9,7 @@ from django.views.generic import RedirectView
 from config import health
 from config.api.reference.views import show_reference
 from config.api.views import show_openapi
+from config.docs.views import search_docs, show_docs
 from config.environments import Environment
 from merchants.access.log_in.sessions import operators_log_in
 from merchants.pages import audit_log as audit_pages
@@ -155,6 +156,11 @@ people_routes = [
 page_routes = [
     path("docs/api", show_reference, name="api_reference"),
     path("docs/api/<slug:page>", show_reference, name="api_reference_page"),
+    path("docs", show_docs, name="docs"),
+    path("docs/", RedirectView.as_view(pattern_name="docs")),
+    path("docs/search", search_docs, name="docs_search"),
+    path("docs/<path:path>", show_docs, name="docs_page"),
+    path("llms.txt", show_docs, {"path": "llms.txt"}),
     path("", RedirectView.as_view(pattern_name="dashboard")),
     path("login", merchant_pages.show_log_in, name="login"),
     path("logout", merchant_pages.leave, name="logout"),

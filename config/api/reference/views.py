@@ -46,19 +46,20 @@ def show_reference(request: HttpRequest, page: str = START) -> HttpResponse:
 
 
 @cache
-def _reference(public_url: str) -> Reference:
+def reference(public_url: str) -> Reference:
+    """What all of the pages are made of."""
     home = reverse("api_reference")
     return read_reference(read_json(openapi_document().decode()), public_url=public_url, home=home)
 
 
 def _page(page: str, public_url: str, language: str) -> RenderedPage | None:
     """The page with this end of its address, if there is one."""
-    reference = _reference(public_url)
+    read = reference(public_url)
     known = {
         START: "start",
         EVENTS: "events",
         FAULTS: "errors",
-        **{each.slug: "resource" for each in reference.resources},
+        **{each.slug: "resource" for each in read.resources},
     }
     return _rendered(known[page], page, public_url, language) if page in known else None
 
@@ -66,8 +67,8 @@ def _page(page: str, public_url: str, language: str) -> RenderedPage | None:
 @cache
 def _rendered(template: str, page: str, public_url: str, language: str) -> RenderedPage:
     """Made once for each language, which is the one that is active."""
-    reference = _reference(public_url)
-    resource = next((each for each in reference.resources if each.slug == page), None)
-    context = {"reference": reference, "page": page, "resource": resource, "document": DOCUMENT}
+    read = reference(public_url)
+    resource = next((each for each in read.resources if each.slug == page), None)
+    context = {"reference": read, "page": page, "resource": resource, "document": DOCUMENT}
     content = render_to_string(f"api/{template}.html", context).encode()
     return RenderedPage(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
