@@ -41,9 +41,11 @@ def links_of(text: str) -> tuple[str, ...]:
 
 
 def html_of(text: str, address_of: Callable[[str], str | None]) -> SafeString:
-    """The page. `address_of` says where a link or an image leads from there: None makes plain words of a link."""
+    """What is below the title. `address_of` says where a link or an image leads: None makes plain words of a link."""
     tokens = _PARSER.parse(text)
     _give_anchors(tokens)
+    if tokens and tokens[0].tag == "h1":
+        tokens = tokens[3:]
     _lead(tokens, address_of)
     html: str = _PARSER.renderer.render(list(_laid_out(tokens)), _PARSER.options, {})
     return SafeString(html)  # the renderer escapes, and HTML in the text is not taken over
@@ -177,4 +179,5 @@ def excerpt(text: str, words: Sequence[str], length: int = 180) -> SafeString:
     pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     pieces = re.split(f"({pattern})", part, flags=re.IGNORECASE) if pattern else [part]
     marked = [format_html("<mark>{}</mark>", piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces)]
+    marked = [piece.replace("_", "_<wbr>") for piece in marked]  # a long name is not split elsewhere
     return mark_safe(("… " if begin else "") + "".join(marked) + (" …" if len(text) > begin + length else ""))  # noqa: S308

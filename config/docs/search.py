@@ -51,7 +51,7 @@ def search(query: str, public_url: str) -> list[Result]:
 def _worth(place: Place, words: list[str]) -> int:
     """How well a place fits: words of a title say more than how often they stand in the text."""
     worth = -place.handicap
-    title, page = place.title.lower(), place.page.lower()
+    title, page = place.title.lower(), place.page.lower() if place.page != place.title else ""
     for word in words:
         worth += 30 * (word in title) + 15 * (word in page) + min(place.found_in.count(word), 5)
         worth += 10 * bool(re.search(rf"\b{re.escape(word)}\b", title))
@@ -73,7 +73,7 @@ def _sections() -> Iterator[Place]:
                 section.title,
                 page,
                 section.text,
-                handicap=20 if name.startswith("adr/") else 0,
+                handicap=60 if name.startswith("adr/") else 0,
             )
 
 

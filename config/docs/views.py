@@ -79,7 +79,8 @@ def _made(path: str, public_url: str) -> Page:
 def _html(name: str) -> str:
     sections = library.sections(name)
     context = {
-        "title": library.title(name),
+        "title": sections[0].title,
+        "anchor": sections[0].anchor,
         "html": library.html(name),
         "contents": [section for section in sections if section.level in {2, 3}],
         **_side(name),
