@@ -179,5 +179,5 @@ def excerpt(text: str, words: Sequence[str], length: int = 180) -> SafeString:
     pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     pieces = re.split(f"({pattern})", part, flags=re.IGNORECASE) if pattern else [part]
     marked = [format_html("<mark>{}</mark>", piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces)]
-    marked = [piece.replace("_", "_<wbr>") for piece in marked]  # a long name is not split elsewhere
-    return mark_safe(("… " if begin else "") + "".join(marked) + (" …" if len(text) > begin + length else ""))  # noqa: S308
+    whole = "".join(marked).replace("_", "_<wbr>")  # a long name is not split elsewhere
+    return mark_safe(("… " if begin else "") + whole + (" …" if len(text) > begin + length else ""))  # noqa: S308
