@@ -38,7 +38,7 @@ def check_database(asked: Asked) -> Iterator[Finding]:
         yield fail(
             DATABASE,
             "The server takes no writes: it is a standby.",
-            "Let DATABASE_URL name the primary. After a promotion read docs/operations.md, “After a restore”, first.",
+            "Let DATABASE_URL name the primary. After a promotion read docs/backups.md, “After a restore”, first.",
         )
     elif major < OLDEST_POSTGRESQL:
         yield fail(

@@ -160,7 +160,7 @@ def _of_proxy(reply: _Reply) -> Finding:
             "with; or the name leads to another installation. Give all the same settings and restart them.",
         )
     client, peer = str(seen.get("client")), str(seen.get("peer"))
-    where = "docs/operations.md, “The reverse proxy”, has the lines"
+    where = "docs/installing.md, “The reverse proxy”, has the lines"
     if seen.get("isForwarded") and not seen.get("isTrusted"):
         return fail(
             PROXY,

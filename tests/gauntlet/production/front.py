@@ -54,7 +54,7 @@ http {{
 def make_certificate(folder: Path) -> ssl.SSLContext:
     """An authority of this run's own, whose only certificate is for what answers here; who trusts it."""
     names = f"subjectAltName=DNS:localhost,IP:127.0.0.1,IP:{PUBLIC_ADDRESS}"
-    options = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ballast-gauntlet"
+    options = "req -x509 -newkey rsa:2048 -nodes -days 90 -subj /CN=ballast-gauntlet"
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
     subprocess.run(["openssl", *options.split(), "-addext", names, *files], check=True, capture_output=True)
     return ssl.create_default_context(cafile=str(folder / "certificate.pem"))

@@ -53,6 +53,9 @@ PAYMENTS_EACH = 2
 SECONDS_MAX = 180.0
 """For each step that waits for blocks."""
 
+DOCTOR_SECONDS_MAX = 90.0
+"""Time until doctor must find everything well."""
+
 ARE_RATES_WAITED_FOR = True
 """Until beat has the exchanges asked, which it does each half minute."""
 
@@ -104,6 +107,7 @@ class _Company:
         self._start_front()
         self._open()
         shop = self._first_merchant()
+        self._consult_doctor("on the first day")
         with _receiver(self._installation.folder, self._trust) as received:
             hook = shop.call("POST", "/webhooks", url=f"https://{PUBLIC_ADDRESS}/hooks", events=["*"])
             self._sell(shop)
@@ -112,6 +116,7 @@ class _Company:
             self._settle(shop)
             self._claim_webhooks(shop, hook["secret"], received)
         self._lose_a_beat(shop)
+        self._consult_doctor("after a week's business")
         self._look_at_everything()
         return self._checks
 
@@ -138,6 +143,7 @@ class _Company:
                 "TRUSTED_PROXIES": "127.0.0.1/32",
                 "RATE_SOURCE_URLS": ",".join(mirrors),
                 "SSL_CERT_FILE": str(self._installation.folder / "certificate.pem"),
+                "OPERATOR_EMAILS": OPERATOR,
                 "EVM_OWNER": devnet.OWNER,
                 "EVM_HOT_WALLET": devnet.HOT_WALLET,
                 "LOG_LEVEL": "WARNING",
@@ -403,6 +409,18 @@ class _Company:
             f"/payments/{payment['id']}", lambda found: found["status"] == "completed", seconds=SECONDS_MAX
         )
         self._show("with one beat killed the other goes on", ended["status"], holds=ended["status"] == "completed")
+
+    def _consult_doctor(self, when: str) -> None:
+        """Everything is well by its word, without a hand's help, once everything has worked once."""
+        deadline = time.monotonic() + DOCTOR_SECONDS_MAX
+        while True:
+            code, said = self._installation.manage("doctor", "--production", environment=self._given("all"))
+            wrong = re.findall(r"^(?:warn|fail) .*", said, re.MULTILINE)
+            if (not code and not wrong) or time.monotonic() > deadline:
+                break
+            time.sleep(2)
+        shown = "; ".join([f"{len(re.findall(r'^ok ', said, re.MULTILINE))} lines ok", *wrong])
+        self._show(f"doctor finds everything well {when}", shown, holds=not code and not wrong)
 
     def _look_at_everything(self) -> None:
         """The ledger, the chain and the health of what runs, once nothing moves any more."""
