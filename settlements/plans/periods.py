@@ -42,8 +42,10 @@ def coming_periods(chosen: MerchantSettings, now: datetime, count: int) -> list[
         newest = Q(pk__in=_runs(chosen).order_by("-id").values("pk")[:1])
         runs = _runs(chosen).filter(newest | Q(period_key__in=[period.key for period in more])).order_by("-id")
         known = dict(runs.values_list("period_key", "period_end"))
-        ending_after = _ending_after(next(iter(known.values()), None), chosen, more)
-        found += [period for period in ending_after if period.key not in known]
+        last_end = next(iter(known.values()), None)
+        found += [period for period in _ending_after(last_end, chosen, more) if period.key not in known]
+        if last_end is not None and last_end > more[-1].ends_at:  # the periods between end before the last run
+            later = periods_after(chosen, last_end)
     return found[:count]
 
 

@@ -115,6 +115,16 @@ def test_a_schedule_that_is_moved_inside_a_period_that_has_run_waits_for_the_nex
     assert keys(merchant)[-1] == following[0]
 
 
+def test_periods_up_to_the_end_of_the_last_run_are_passed_over_at_once() -> None:
+    merchant = make_old_merchant()
+    assert run(merchant, datetime(2037, 3, 1, tzinfo=UTC)) == 1  # by a clock that went ten years ahead
+    chosen = MerchantSettings.objects.select_related("merchant").get(merchant=merchant, environment=SANDBOX)
+    with CaptureQueriesContext(connection) as queries:
+        coming = [period.key for period in coming_periods(chosen, START, 3)]
+    assert coming == ["2037-03-02", "2037-03-03", "2037-03-04"]
+    assert len(queries) == 2
+
+
 schedules = st.builds(
     Chosen,
     st.sampled_from(["daily", "weekly", "monthly"]),
