@@ -14,7 +14,7 @@ from django.utils import timezone
 from config.celery import QUEUES, app, queue_of
 from config.coins import COINS, USD
 from config.database.database_time import CLOCKS_APART
-from config.doctor.registry import Asked, Finding, fail, ok, register, warn
+from config.doctor.registry import Asked, Finding, ask_elsewhere, fail, ok, register, warn, without
 from config.environments import Environment
 from config.errors import DomainError
 from config.pages.wording import duration
@@ -25,6 +25,8 @@ from payments.chains.errors import ChainError, NotSetUp, SendingBlocked
 from payments.chains.networks import NETWORKS
 from payments.chains.protocol.chain import Chain
 from payments.chains.protocol.scans import Head
+from payments.chains.signer import connection
+from payments.chains.signer.messages import Malformed
 from payments.deposits.address_derivations import require_unchanged
 from payments.monitoring import alarm_rules, work
 from payments.monitoring.figures import coins_text, tank_of
@@ -186,6 +188,22 @@ def check_prices(asked: Asked) -> Iterator[Finding]:
         )
     else:
         yield ok("prices", f"{', '.join(COINS)} have one in dollars and euros.")
+
+
+@register("signer", reads_database=False)
+def check_signer(asked: Asked) -> Iterator[Finding]:
+    """Each signer of its own. Nothing is signed: whether both have the same secret shows with the first payout."""
+    if settings.SIGNER_URLS and not settings.USES_SIGNER:
+        yield ask_elsewhere("signer", without("SIGNER_SECRET"))
+        return
+    for url in sorted(settings.SIGNER_URLS):
+        try:
+            connection.greet(url, settings.SIGNER_CERTIFICATES)
+        except (OSError, Malformed) as error:
+            text = f"Nothing answers at {url} as a signer does: {error}."
+            yield fail("signer", text, ADVICE[AlarmKind.SIGNER_UNAVAILABLE])
+        else:
+            yield ok("signer", f"It answers at {url}.")
 
 
 @register("networks", reads_database=False)

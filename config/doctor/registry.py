@@ -107,7 +107,7 @@ def examine(
             continue
         begins(check.name)
         if check.reads_database and is_away:
-            yield warn(check.name, "Not looked at: the database does not answer.", "Put the database right first.")
+            yield warn(check.name, "Not looked at: the database cannot be used.", "Put the database right first.")
             continue
         for finding in _run(check, asked):
             is_away |= finding.name == DATABASE and finding.level == Level.FAIL

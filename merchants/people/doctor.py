@@ -118,7 +118,7 @@ def check_second_factors(asked: Asked) -> Iterator[Finding]:
             "it is lost, remove_second_factors lets each person set another.",
         )
     else:
-        yield ok("second factors", f"All {Authenticator.objects.count()} unseal under SECRET_KEY.")
+        yield ok("second factors", f"{Authenticator.objects.count()} are stored, and each unseals under SECRET_KEY.")
 
 
 @register("sealed mails")
@@ -139,7 +139,7 @@ def check_sealed_mails(asked: Asked) -> Iterator[Finding]:
             "Add the earlier key to WEBHOOK_ENCRYPTION_KEY_FALLBACKS, and restart the webhooks worker.",
         )
     else:
-        yield ok("sealed mails", "All that wait unseal.")
+        yield ok("sealed mails", "Each that waits unseals.")
 
 
 @register("API keys")
@@ -157,6 +157,6 @@ def check_api_keys(asked: Asked) -> Iterator[Finding]:
             "Put the earlier pepper into API_KEY_PEPPER_FALLBACKS, and restart the web processes.",
         )
     elif waiting := usable.filter(pepper__in=earlier).count():
-        yield ok("API keys", f"All work; {waiting} still need a pepper of API_KEY_PEPPER_FALLBACKS.")
+        yield ok("API keys", f"Each can be used; {waiting} still need a pepper of API_KEY_PEPPER_FALLBACKS.")
     else:
-        yield ok("API keys", f"All {usable.count()} pairs are under API_KEY_PEPPER.")
+        yield ok("API keys", f"{usable.count()} pairs can be used, each under API_KEY_PEPPER.")

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
+from config.doctor import registry
+from config.doctor.registry import Asked
 from payments.chains.errors import SignerRefused, SignerUnavailable
 from payments.chains.signer import connection, server
 from payments.chains.signer.connection import Certificates
@@ -237,3 +240,17 @@ def test_over_tcp_it_is_the_same(signer: OwnSigner) -> None:
     (signer.folder / "stop").touch()
     with pytest.raises(SignerRefused, match="stopped"):
         signer.client(POLYGON).sign(payout(signer))
+
+
+def test_doctor_says_whether_a_signer_answers(signer: OwnSigner) -> None:
+    def said() -> list[tuple[str, str]]:
+        return [(str(each.level), each.text) for each in registry.examine(Asked(seconds=0), only=["signer"])]
+
+    with override_settings(SIGNER_URLS={signer.url}, SIGNER_CERTIFICATES=None):
+        assert said() == [("ok", f"It answers at {signer.url}.")]
+    away = f"tcp://127.0.0.1:{free_port()}"
+    with override_settings(SIGNER_URLS={away}, SIGNER_CERTIFICATES=None):
+        [(level, text)] = said()
+        assert (level, f"Nothing answers at {away}" in text) == ("fail", True)
+    with override_settings(SIGNER_URLS={away}, USES_SIGNER=False, BALLAST_ROLE="web"):
+        assert [level for level, _ in said()] == ["warn"]

@@ -51,7 +51,7 @@ def check_secrets(asked: Asked) -> Iterator[Finding]:
             "Run manage.py reencrypt_webhook_secrets before you remove that key.",
         )
     else:
-        yield ok("webhook secrets", f"All {count} decrypt with WEBHOOK_ENCRYPTION_KEY.")
+        yield ok("webhook secrets", f"{count} are stored, and each decrypts with WEBHOOK_ENCRYPTION_KEY.")
 
 
 @register("webhook egress")

@@ -101,6 +101,12 @@ def connect(url: str, certificates: Certificates | None = None) -> socket.socket
     return found
 
 
+def greet(url: str, certificates: Certificates | None = None) -> None:
+    """Connect and take the number that a signer begins with. OSError or Malformed where no signer answers."""
+    with connect(url, certificates) as found, found.makefile("rwb") as stream:
+        _line(stream)
+
+
 def query(stream: Stream, secret: str, request: bytes) -> bytes:
     """The reply to a request. NotTrusted, Malformed and OSError leave unknown whether anything was signed."""
     number = _line(stream)

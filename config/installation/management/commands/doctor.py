@@ -74,7 +74,7 @@ class Command(BaseCommand):
     def _show_progress(self, name: str) -> None:
         """The check that runs, on a terminal: its line is written over."""
         if self._is_shown:
-            self.stderr.write(f"\r\x1b[K{name and f'…     {name}'}", ending="")
+            self.stderr.write(f"\r\x1b[K{name and f'…     {name}'}", style_func=str, ending="")
             self.stderr.flush()
 
     def _show(self, finding: Finding) -> None:
@@ -95,4 +95,4 @@ class Command(BaseCommand):
         said = f"{count[Level.OK]} ok, {count[Level.WARN]} to look at, {count[Level.FAIL]} failed."
         if count[Level.FAIL]:
             raise CommandError(said)
-        self.stderr.write(self.style.SUCCESS(said) if not count[Level.WARN] else self.style.WARNING(said))
+        self.stderr.write(said, style_func=self.style.WARNING if count[Level.WARN] else self.style.SUCCESS)
