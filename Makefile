@@ -52,7 +52,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage check lint types conventions production release bench proofs gauntlet figures tables messages screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage check lint types conventions production release bench proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -122,6 +122,9 @@ tables: $(VENV)/.development ## Write what follows from the code: tables of docs
 	@$(BIN)/python -m tests.tables
 	@$(BIN)/python -m tests.deploy
 
+docs: $(VENV)/.development .site/.installed ## Build the documentation as a static site into var/site
+	@exec $(BIN)/python -m tests.docs_site
+
 messages: $(VENV)/.development ## Bring the catalogues of translations up to date with the source, and compile them
 	@exec $(BIN)/python -m tests.messages
 
@@ -146,6 +149,8 @@ lock: $(VENV)/.development ## Pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group pyproject.toml:proofs --output-file requirements-proofs.txt $(LOCK_ARGS)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --group pyproject.toml:site --output-file requirements-docs.txt $(LOCK_ARGS)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header pyproject.toml --group dev --constraint requirements.txt \
 		--output-file requirements-dev.txt $(LOCK_ARGS)
 
@@ -153,7 +158,7 @@ hooks: $(VENV)/.development ## Check every commit before it is made
 	@$(BIN)/pre-commit install
 
 clean: ## Remove caches and the virtual environment, never var/
-	@rm -rf $(VENV) .proofs .anvil .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis htmlcov .coverage
+	@rm -rf $(VENV) .proofs .site .anvil .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis htmlcov .coverage
 
 $(VENV)/bin/python:
 	@if [ -z '$(PYTHON)' ]; then \
@@ -169,6 +174,11 @@ $(VENV)/bin/python:
 $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	@echo 'Installing what Ballast runs on'
 	$(call install,$(BIN)/python,requirements.txt)
+	@touch $@
+
+.site/.installed: requirements-docs.txt | $(VENV)/.development
+	@$(BIN)/python -m venv .site
+	$(call install,.site/bin/python,requirements-docs.txt)
 	@touch $@
 
 .proofs/.installed: requirements-proofs.txt | $(VENV)/.development

@@ -48,7 +48,7 @@ PAYERS = (
 _MEMBERS = ("payments/checkout/preview.py", "payments/checkout/simulator.py:SCENARIOS")
 """Of those folders, what members alone read."""
 
-_NOT_PRODUCT = {"tests", "var", ".venv", ".proofs"}
+_NOT_PRODUCT = {"tests", "var", ".venv", ".proofs", ".site"}
 
 _CALLS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "ngettext": 2, "ngettext_lazy": 2}
 _CALLS_WITH_CONTEXT = {"pgettext": 1, "pgettext_lazy": 1, "npgettext": 2, "npgettext_lazy": 2}
@@ -84,7 +84,7 @@ def messages() -> Iterator[Message]:
             yield from _of_template(path)
     for path in sorted(ROOT.rglob("*.py")):
         if (
-            path.relative_to(ROOT).parts[0] not in {"tests", "var", ".venv", ".proofs"}
+            path.relative_to(ROOT).parts[0] not in _NOT_PRODUCT
             and "migrations" not in path.parts
         ):
             yield from _of_module(path)

@@ -76,17 +76,23 @@ def address(name: str) -> str:
     return f"{HOME}/{slug}" if slug else HOME
 
 
-def _text(name: str) -> str:
+def text(name: str) -> str:
     return (folder() / name).read_text(encoding="utf-8")
 
 
 @cache
 def sections(name: str) -> tuple[Section, ...]:
-    return sections_of(_text(name))
+    return sections_of(text(name))
 
 
 def title(name: str) -> str:
     return sections(name)[0].title if name.endswith(".md") else name
+
+
+def file_of(name: str, path: str) -> str | None:
+    """The file that a path in a page leads to; of a folder it is the index."""
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+    return next((each for each in (there, f"{there}/{_INDEX}") if each in names()), None)
 
 
 def html(name: str) -> SafeString:
@@ -98,17 +104,16 @@ def html(name: str) -> SafeString:
         path, mark, anchor = target.partition("#")
         if not path:
             return target
-        there = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-        there = f"{there}/{_INDEX}" if f"{there}/{_INDEX}" in names() else there
-        return f"{address(there)}{mark}{anchor}" if there in names() else None
+        there = file_of(name, path)
+        return f"{address(there)}{mark}{anchor}" if there else None
 
-    return html_of(_text(name), address_of)
+    return html_of(text(name), address_of)
 
 
 @cache
 def readers() -> tuple[Reader, ...]:
     """The index, read from the tables of docs/README.md."""
-    return tuple(_readers(_text(_INDEX))) if _INDEX in names() else ()
+    return tuple(_readers(text(_INDEX))) if _INDEX in names() else ()
 
 
 def _readers(text: str) -> Iterator[Reader]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -42,13 +42,23 @@ def links_of(text: str) -> tuple[str, ...]:
 
 def html_of(text: str, address_of: Callable[[str], str | None]) -> SafeString:
     """What is below the title. `address_of` says where a link or an image leads: None makes plain words of a link."""
+    blocks = blocks_of(text, address_of)
+    return SafeString("".join(block for block in blocks if not block.startswith("<h1")))  # the renderer escapes
+
+
+def blocks_of(text: str, address_of: Callable[[str], str | None], *, is_plain: bool = False) -> Iterator[str]:
+    """The HTML of each heading, paragraph, list, table or block of code; where `is_plain` without our looks."""
     tokens = _PARSER.parse(text)
     _give_anchors(tokens)
-    if tokens and tokens[0].tag == "h1":
-        tokens = tokens[3:]
     _lead(tokens, address_of)
-    html: str = _PARSER.renderer.render(list(_laid_out(tokens)), _PARSER.options, {})
-    return SafeString(html)  # the renderer escapes, and HTML in the text is not taken over
+    block: list[Token] = []
+    depth = 0
+    for token in tokens:
+        block.append(token)
+        depth += token.nesting
+        if not depth:
+            yield _PARSER.renderer.render(list(_laid_out(block, is_plain)), _PARSER.options, {"is_plain": is_plain})
+            block = []
 
 
 def anchor_of(title: str) -> str:
@@ -71,9 +81,12 @@ def _no_html(self: object, tokens: Sequence[Token], at: int, options: object, en
     return "" if content.lstrip().startswith("<!--") else escape(content)
 
 
-def _code(self: object, tokens: Sequence[Token], at: int, options: object, env: object) -> str:
+def _code(self: object, tokens: Sequence[Token], at: int, options: object, env: Mapping[str, bool]) -> str:
+    code = dedent(tokens[at].content).rstrip("\n")
+    if env["is_plain"]:
+        return format_html("<pre><code>{}</code></pre>\n", code)
     label = tokens[at].info.split(" ")[0] or "Commands or code"
-    return render_to_string("api/code.html", {"label": label, "code": dedent(tokens[at].content).rstrip("\n")})
+    return render_to_string("api/code.html", {"label": label, "code": code})
 
 
 def _words(token: Token) -> str:
@@ -137,11 +150,11 @@ def _lead(tokens: Sequence[Token], address_of: Callable[[str], str | None]) -> N
         children[:] = [child for child in children if not child.hidden]
 
 
-def _laid_out(tokens: Sequence[Token]) -> Iterator[Token]:
+def _laid_out(tokens: Sequence[Token], is_plain: bool) -> Iterator[Token]:
     """The tokens with each table in a frame that scrolls, without inline styles, and without a head that is empty."""
     head: list[Token] | None = None
     for token in tokens:
-        if token.type == "table_open":
+        if token.type == "table_open" and not is_plain:
             token.attrSet("class", "table")
             yield _html('<div class="table-frame" role="group" aria-label="Table" tabindex="0">')
         if token.type in {"th_open", "td_open"} and token.attrs.pop("style", None) == "text-align:right":
@@ -156,7 +169,7 @@ def _laid_out(tokens: Sequence[Token]) -> Iterator[Token]:
             if any(each.content.strip() for each in head if each.type == "inline"):
                 yield from head
             head = None
-        if token.type == "table_close":
+        if token.type == "table_close" and not is_plain:
             yield _html("</div>\n")
 
 
