@@ -83,10 +83,7 @@ def messages() -> Iterator[Message]:
         if path.suffix in {".html", ".txt"}:
             yield from _of_template(path)
     for path in sorted(ROOT.rglob("*.py")):
-        if (
-            path.relative_to(ROOT).parts[0] not in _NOT_PRODUCT
-            and "migrations" not in path.parts
-        ):
+        if path.relative_to(ROOT).parts[0] not in _NOT_PRODUCT and "migrations" not in path.parts:
             yield from _of_module(path)
 
 
