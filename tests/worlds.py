@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from django.db import connection, transaction
 
-MAX_AGE_SECONDS = 30
+MAX_AGE_SECONDS = 120
 """Older rows are made anew: windows that end and limits by the hour must not come nearer because a file is long."""
 
 Contents = dict[str, str]

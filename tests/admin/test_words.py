@@ -133,6 +133,7 @@ def test_no_page_speaks_to_machines(merchant: Merchant, client: Client) -> None:
 
 
 def test_no_link_leads_a_role_to_what_it_may_not_open(merchant: Merchant) -> None:
+    """And every page that a role may view opens."""
     faults = [f"{role.label}, {fault}" for role in Role for fault in closed_links(operator_of(role))]
     assert faults == []
 
