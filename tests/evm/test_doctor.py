@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import http.server
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import httpx
+import orjson
 import pytest
 from django.test import override_settings
 
@@ -14,6 +18,7 @@ from config.doctor import registry
 from config.doctor.registry import Asked, Finding, Level
 from payments.chains.evm import abi, factory
 from payments.chains.settings_lookup import settings_of
+from payments.monitoring.measuring import COMPARED_BLOCKS
 from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node
@@ -75,6 +80,65 @@ def other_decimals(harness: NodeHarness) -> Iterator[None]:
     forget_networks()
 
 
+class PoorProvider:
+    """A provider before the node that refuses some of what is asked."""
+
+    def __init__(self, url: str, refuses: Callable[[dict[str, Any]], str]) -> None:
+        node = httpx.Client(trust_env=False, verify=False)  # noqa: S501 - the local node has no TLS
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                content = orjson.dumps([self._answer(each) for each in asked])
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
+                if fault := refuses(asked):
+                    return {"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": fault}}
+                answer: dict[str, Any] = node.post(url, json=asked).json()
+                return answer
+
+            def log_message(self, *_: object) -> None:
+                """Keeps the output of the tests readable."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def that_refuses(refuses: Callable[[dict[str, Any]], str]) -> Fault:
+    @contextmanager
+    def plant(harness: NodeHarness) -> Iterator[None]:
+        harness._node.mine(COMPARED_BLOCKS // 2)
+        provider = PoorProvider(harness._node.url, refuses)
+        try:
+            with override_settings(NETWORK_SETTINGS=with_set("polygon", rpc_urls=(provider.url,))):
+                yield
+        finally:
+            provider.close()
+
+    return plant
+
+
+def the_past(asked: dict[str, Any]) -> str:
+    is_past = asked["method"] == "eth_getBalance" and int(asked["params"][1], 16) < kept_from["height"]
+    return "missing trie node" if is_past else ""
+
+
+def many_blocks(asked: dict[str, Any]) -> str:
+    return "this plan has no eth_getLogs" if asked["method"] == "eth_getLogs" else ""
+
+
+kept_from = {"height": 0}
+"""The first block whose state the poor provider still has."""
+
 FAULTS: dict[str, tuple[set[str], str, Fault]] = {
     "the provider is dead": (
         {"polygon"},
@@ -104,6 +168,8 @@ FAULTS: dict[str, tuple[set[str], str, Fault]] = {
         set_to(hot_wallet_key=devnet.PAYER_KEY),
     ),
     "a coin has other decimals": ({"polygon", "polygon wallet"}, "DAI on polygon has 18 decimals", other_decimals),
+    "the provider forgets the past": ({"polygon providers"}, "cannot say what was held", that_refuses(the_past)),
+    "the provider returns no events": ({"polygon providers"}, "events of 500 blocks", that_refuses(many_blocks)),
     "the hot wallet has no gas": ({"polygon gas"}, "cannot pay for a single payout", without_gas),
 }
 """By fault: the lines that fail, what the first of them says, and what plants it."""
@@ -112,6 +178,7 @@ FAULTS: dict[str, tuple[set[str], str, Fault]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_a_network_is_named_until_it_is_mended(harness: NodeHarness, fault: str) -> None:
     failing, said, plant = FAULTS[fault]
+    kept_from["height"] = harness.chain.reading.head().height
     with plant(harness):
         lines = found(harness)
         wrong = [line for line in lines.values() if line.level == Level.FAIL]

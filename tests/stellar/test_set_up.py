@@ -17,6 +17,8 @@ from stellar_sdk import Asset as LedgerAsset
 from stellar_sdk import BumpSequence, ChangeTrust, ManageData, Operation, Payment, SetOptions, Signer
 
 from config import ids
+from config.doctor import registry as doctor
+from config.doctor.registry import Asked, Level
 from config.environments import Environment
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
@@ -96,6 +98,10 @@ def test_it_says_what_it_costs_and_does_it_once(place: Place, monkeypatch: pytes
     checked = StringIO()
     call_command("check_networks", "--env", Environment.SANDBOX, stdout=checked)
     assert "USDC: the issuer can freeze accounts and take coins back" in checked.getvalue()
+    shown = doctor.examine(Asked(seconds=0), only=["network stellar"])
+    lines = {line.name: line.level for line in shown if line.name.startswith("stellar sandbox")}
+    assert set(lines) == {f"stellar sandbox{of}" for of in ("", " providers", " gas", " wallet")}
+    assert Level.FAIL not in lines.values()
 
     said = run("--yes")
     assert "Nothing is missing." in said
