@@ -634,6 +634,10 @@ WEBHOOK_ALLOW_LOOPBACK = variables.flag("WEBHOOK_ALLOW_LOOPBACK", default=not IN
 if IN_PRODUCTION and WEBHOOK_ALLOW_LOOPBACK:
     variables.refuse("WEBHOOK_ALLOW_LOOPBACK", "is true; set it to false: merchants could reach inside")
 
+# Backups
+BACKUP_MAX_HOURS = variables.integer("BACKUP_MAX_HOURS", 0) if variables.text("BACKUP_MAX_HOURS") else None
+"""Age of the newest backup from which on there is an alarm; 0: none. None: 26 once `manage.py backup` has made one."""
+
 # Retention, in days: what is older is deleted once an hour. Money is never deleted.
 EVENTS_KEPT_DAYS = variables.integer("EVENTS_KEPT_DAYS", 365)
 """Events with their deliveries, once none of them is pending. 0: for ever."""

@@ -11,3 +11,4 @@ class InstallationConfig(AppConfig):
     def ready(self) -> None:
         from config.doctor import database, host, outside  # noqa: F401 - register what doctor looks at
         from config.installation import checks  # noqa: F401 - registers the system check
+        from config.installation.backups import doctor  # noqa: F401 - as these

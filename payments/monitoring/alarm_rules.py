@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from config import ids
 from config.database.database_time import CLOCKS_APART, database_now
+from config.installation.backups import records
 from config.installation.services import current_standstill
 from config.pages import wording
 from merchants.four_eyes.people import lately_reset
@@ -78,6 +79,8 @@ def of_installation() -> Iterator[AlarmCondition]:
             yield AlarmCondition(AlarmKind.RECONCILE_NOT_CLEAN, message, last.extent)
     for clock in report.clocks_off:
         yield AlarmCondition(AlarmKind.CLOCK_OFF, f"{clock} of the database's.", clock.process)
+    for subject, message in records.current().faults(database_now()):
+        yield AlarmCondition(AlarmKind.BACKUP_UNRELIABLE, message, subject)
     for person in lately_reset():
         message = f"{person.email} got a new password or lost the second factors, and has no say for a day."
         yield AlarmCondition(AlarmKind.OPERATOR_RESET, message, person.email[:100])

@@ -45,6 +45,7 @@ class AlarmKind(TextChoices):
     CLOCK_OFF = "clock_off", "A clock is wrong"
     RECONCILE_NOT_CLEAN = "reconcile_not_clean", "Reconcile found something"
     OPERATOR_RESET = "operator_reset", "An operator's access was reset"
+    BACKUP_UNRELIABLE = "backup_unreliable", "Backups cannot be relied on"
 
 
 PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
@@ -59,7 +60,13 @@ PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
 
 HOUSE = ("production", "")
 INSTALLATION_ALARMS = frozenset(
-    {AlarmKind.WORK_BEHIND, AlarmKind.CLOCK_OFF, AlarmKind.RECONCILE_NOT_CLEAN, AlarmKind.OPERATOR_RESET}
+    {
+        AlarmKind.WORK_BEHIND,
+        AlarmKind.CLOCK_OFF,
+        AlarmKind.RECONCILE_NOT_CLEAN,
+        AlarmKind.OPERATOR_RESET,
+        AlarmKind.BACKUP_UNRELIABLE,
+    }
 )
 """Alarms of the whole installation: stored as production's, on a network without a name."""
 
@@ -157,6 +164,9 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         AlarmKind.RECONCILE_NOT_CLEAN: "Read in the admin what the run found: each finding says what to do. Errors "
         "have stopped payouts of their network; a run that could not finish names what did not answer.",
         AlarmKind.GAS_TANK_LOW: "Send native coins to the hot wallet. Without it nothing is paid and nothing is swept.",
+        AlarmKind.BACKUP_UNRELIABLE: "Read what failed, put it right, then run manage.py backup and manage.py "
+        "backup_drill with its file: the alarm ends with them. Keys that are named belong into the settings again, as "
+        "fallbacks, until a newer backup is made and the older ones are gone.",
         AlarmKind.DATABASE_RESTORED: "No payment is created and nothing is paid until manage.py resume_after_restore "
         "has compared this database with the chains. If nothing was restored, run it with --not-restored.",
     }
@@ -178,6 +188,7 @@ RUNBOOK: Mapping[str, str] = MappingProxyType(
         AlarmKind.SWEEP_STUCK: "alarms.md#gas-balances-sweeps-and-dust",
         AlarmKind.ADDRESS_PASSED_OVER: "alarms.md#gas-balances-sweeps-and-dust",
         AlarmKind.DATABASE_RESTORED: "backups.md#after-a-restore",
+        AlarmKind.BACKUP_UNRELIABLE: "backups.md#trying-one",
         AlarmKind.WORK_BEHIND: "health.md",
         AlarmKind.CLOCK_OFF: "health.md",
         AlarmKind.OPERATOR_RESET: "operators.md#two-operators-or-one",

@@ -9,6 +9,7 @@ from django.utils.text import capfirst
 
 from config.admin.story import Section
 from config.admin.values import related
+from config.installation.models import BackupRun
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun, Stop
 from merchants.models import User
 from payments.deposits.models import ReadingRequest
@@ -111,6 +112,10 @@ def _operator(alarm: Alarm) -> Found:
     yield from User.objects.filter(email=alarm.subject)
 
 
+def _backup(alarm: Alarm) -> Found:
+    yield from BackupRun.objects.all()[:MOST]
+
+
 _BY_KIND: Mapping[AlarmKind | None, Callable[[Alarm], Found]] = {
     AlarmKind.NETWORK_HALTED: _stops,
     AlarmKind.PAYOUTS_STOPPED: _stops,
@@ -128,5 +133,6 @@ _BY_KIND: Mapping[AlarmKind | None, Callable[[Alarm], Found]] = {
     AlarmKind.ROLE_CHANGED: _role_change,
     AlarmKind.RECONCILE_NOT_CLEAN: _reconcile,
     AlarmKind.OPERATOR_RESET: _operator,
+    AlarmKind.BACKUP_UNRELIABLE: _backup,
 }
 """Functions that return the records of an alarm's subject, by its kind; other kinds are about a network alone."""

@@ -29,7 +29,7 @@ from tests.transfers.scenes import COIN, ask, stock
 pytestmark = pytest.mark.django_db
 
 ROOT = Path(__file__).parents[2]
-MOST_QUERIES = 15
+MOST_QUERIES = 16
 
 
 def today(client: Client) -> str:
@@ -125,7 +125,7 @@ def test_an_alarm_is_acknowledged_where_it_is_shown() -> None:
         assert client.post(address, {"alarm": nonsense}).status_code == 404
 
 
-@pytest.mark.parametrize(("is_superuser", "number"), [(True, 13), (False, 15)])
+@pytest.mark.parametrize(("is_superuser", "number"), [(True, 14), (False, 16)])
 def test_it_takes_few_queries_whatever_there_is(is_superuser: bool, number: int) -> None:
     client = everybody_who_looks(is_superuser=is_superuser)
     look()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import stat
 import subprocess
@@ -28,6 +29,7 @@ from merchants.ledger.models import Account
 from payments.models import Payment
 from tests.installation.servers import Servers, working_on
 from tests.payments.scenes import POLYGON, make_payment, pay_and_confirm
+from tests.webhooks.scenes import make_endpoint
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,45 @@ def test_the_newest_are_kept_and_one_that_fails_leaves_nothing(backup: Backup, t
         call_command("backup", to=tmp_path, keep=2, verbosity=0)
     assert len(list(tmp_path.iterdir())) == 3
     assert {stranger, older[-1]} < {*tmp_path.iterdir()}
+
+
+def drill(file: Path) -> str:
+    said = io.StringIO()
+    call_command("backup_drill", str(file), stdout=said)
+    return said.getvalue()
+
+
+def scratches(server: EmbeddedPostgres) -> int:
+    with server.connect("postgres") as admin:
+        found = admin.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'ballast_drill%'").fetchone()
+    return int(str((found or [0])[0]))
+
+
+def test_a_drill_finds_a_secret_that_no_key_opens(backup: Backup, settings: Settings, tmp_path: Path) -> None:
+    """Its fingerprint is that of the key of today: what was stored before is under another."""
+    with working_on(backup.server):
+        key, settings.WEBHOOK_ENCRYPTION_KEY = settings.WEBHOOK_ENCRYPTION_KEY, "a key that was lost long ago"
+        endpoint = make_endpoint()
+        settings.WEBHOOK_ENCRYPTION_KEY = key
+        call_command("backup", to=tmp_path, verbosity=0)
+        endpoint.delete()
+        [file] = tmp_path.iterdir()
+        with pytest.raises(CommandError, match="not every stored secret opens with the keys of today"):
+            drill(file)
+        noted = BackupRun.objects.get(kind=BackupRun.Kind.DRILLED, name=file.name)
+        assert re.search(r"fail +webhook secrets: .* 1 ", noted.fault)
+        assert "1 failed." in noted.fault
+    assert scratches(backup.server) == 0
+
+
+@pytest.mark.slow
+def test_a_good_backup_passes_its_drill_beside_the_database(backup: Backup) -> None:
+    with working_on(backup.server):
+        said = drill(backup.file)
+        assert said.count("ok: ") == 3
+        assert BackupRun.objects.get(kind=BackupRun.Kind.DRILLED, name=backup.file.name).fault == ""
+        assert standing.current_standstill() is None
+    assert scratches(backup.server) == 0
 
 
 @pytest.mark.skipif(shutil.which("gpg") is None, reason="there is no gpg")

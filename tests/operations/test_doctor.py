@@ -32,7 +32,9 @@ from config.celery import QUEUES
 from config.database.database_time import database_now
 from config.doctor import host, registry
 from config.doctor.registry import Asked, Finding, Level, ok
-from config.installation.models import Sign
+from config.installation.backups.keys import fingerprints
+from config.installation.backups.records import note
+from config.installation.models import BackupRun, Sign
 from config.installation.services import look, stand_still
 from config.periodic import task_runs
 from config.periodic.beat_lock import TICK
@@ -130,6 +132,8 @@ class World:
         make_key(self.merchant)
         self.endpoint = make_endpoint(self.merchant)
         write_mail(to="ada@example.com", subject="A mail", text="Hello")
+        note(BackupRun.Kind.MADE, name="a.tar", taken_at=database_now(), keys=fingerprints())
+        note(BackupRun.Kind.DRILLED, name="a.tar")
         with connection.cursor() as cursor:
             cursor.execute(TICK)
         for queue in QUEUES:
@@ -268,6 +272,19 @@ FAULTS: dict[str, tuple[str, str, Level, str, Fault]] = {
         in_rows(lose_a_migration),
     ),
     "the database was restored": ("restored database", "restored database", Level.FAIL, "dump", in_rows(stand)),
+    "the last backup failed": (
+        *("backups", "backups", Level.FAIL, "the disk is full"),
+        in_rows(lambda world: note(BackupRun.Kind.MADE, fault="the disk is full")),
+    ),
+    "a backup is too old": ("backups", "backups", Level.FAIL, "should be", set_to(BACKUP_MAX_HOURS=1e-9)),
+    "no backup is made": (
+        *("backups", "backups", Level.WARN, "None has been made"),
+        in_rows(lambda world: BackupRun.objects.all().delete()),
+    ),
+    "no drill is made": (
+        *("backups", "backups", Level.WARN, "has been tried"),
+        in_rows(lambda world: BackupRun.objects.filter(kind=BackupRun.Kind.DRILLED).delete()),
+    ),
     "the clock is wrong": (
         *("clock", "clock", Level.FAIL, "120 s ahead"),
         lambda world: changed(time, time=lambda real=time.time: real() + 120),
@@ -384,11 +401,12 @@ def test_the_command_says_all_of_it_and_ends_with_1_where_something_fails(world:
     lines = out.getvalue().splitlines()
     assert len(lines) > 20
     assert all(line.startswith("ok    ") for line in lines), out.getvalue()
-    with override_settings(WEBHOOK_ENCRYPTION_KEY="x" * 50), pytest.raises(CommandError, match="2 failed"):
+    with override_settings(WEBHOOK_ENCRYPTION_KEY="x" * 50), pytest.raises(CommandError, match="3 failed"):
         call_command("doctor", json=True, seconds=0, stdout=(out := io.StringIO()))
     document = json.loads(out.getvalue())
     assert document["status"] == "fail"
     assert [each["name"] for each in document["findings"] if each["level"] == "fail"] == [
+        "backups",
         "sealed mails",
         "webhook secrets",
     ]

@@ -14,6 +14,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django.fixtures import Settings
 
+from config.installation.backups.records import note
+from config.installation.models import BackupRun
 from merchants.request_log.recording import RECORDER
 from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.metrics import serving
@@ -71,6 +73,7 @@ def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> 
     there_is(AlarmCondition(AlarmKind.PROVIDER_DISAGREES, "It said 3.", "one"), environment=SANDBOX)
     measure_networks()
     reconcile_due(timezone.now(), began_at=an_hour_ago)
+    note(BackupRun.Kind.MADE, name="a.tar", taken_at=an_hour_ago)
     client = api_client(make_key(merchant=payment.merchant))
     client.call("GET", f"/payments/{payment.public_id}")
     client.call("GET", "/payments/pay_unknown")
@@ -80,6 +83,7 @@ def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> 
     found = scraped(installation)
     assert {name: found.get(name) for name in EXPECTED} == EXPECTED
     assert 0 < found["ballast_payouts_oldest_seconds sandbox approval polygon"] < 60
+    assert 3600 <= found["ballast_backup_age_seconds made"] < 3660
     assert 0 < found["ballast_reconcile_age_seconds quick"] < 60
     assert 0 <= found["ballast_head_age_seconds sandbox ethereum"] < 60
     without = {metric.name for metric in METRICS if not any(name.startswith(metric.name) for name in found)}

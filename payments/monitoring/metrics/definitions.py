@@ -134,6 +134,13 @@ RECONCILE_AGE = Metric(
         AlarmKind.WORK_BEHIND,
     ),
 )
+BACKUP_AGE = Metric(
+    "ballast_backup_age_seconds",
+    "gauge",
+    ("kind",),
+    "Age of the newest backup that `manage.py backup` made, and seconds since the last drill of one.",
+    instead="the alarm `backup_unreliable`, which knows how old one may be",
+)
 HEAD_AGE = Metric(
     "ballast_head_age_seconds",
     "gauge",
@@ -345,6 +352,7 @@ METRICS = (
     ALARMS,
     FINDINGS,
     RECONCILE_AGE,
+    BACKUP_AGE,
     HEAD_AGE,
     FINALITY_LAG,
     PROVIDER_UP,

@@ -11,9 +11,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, FloatField, Min, Sum, TextField
 from django.db.models.functions import Cast, Extract, Now
+from django.utils import timezone
 
 from config import ids
 from config.database.database_time import database_now
+from config.installation.backups import records
+from config.installation.models import BackupRun
 from config.money import from_units
 from config.process.release import RELEASE
 from merchants.ledger.chart import AccountKind
@@ -59,7 +62,16 @@ def periodic_work() -> Iterator[Sample]:
         yield Sample(metrics.WORK_LIMIT, labels, item.limit)
     for last in report.runs.values():
         yield Sample(metrics.RECONCILE_AGE, (last.extent,), last.age)
+    yield from _backups()
     yield Sample(metrics.CLOCK_OFF, (), max((abs(clock.ahead) for clock in report.clocks), default=0.0))
+
+
+def _backups() -> Iterator[Sample]:
+    now, found = timezone.now(), records.current()
+    if (age := found.age(now)) is not None:
+        yield Sample(metrics.BACKUP_AGE, (BackupRun.Kind.MADE,), age.total_seconds())
+    if found.drilled is not None:
+        yield Sample(metrics.BACKUP_AGE, (BackupRun.Kind.DRILLED,), (now - found.drilled.ended_at).total_seconds())
 
 
 def alarms() -> Iterator[Sample]:

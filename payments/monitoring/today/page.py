@@ -10,8 +10,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils import timezone
 
 from config.environments import Environment
+from config.installation.backups import records
 from merchants.four_eyes.models import Proposal
 from merchants.four_eyes.services import waiting_for
 from merchants.ledger.models import Stop, StopKind
@@ -45,6 +47,9 @@ def show_today(request: HttpRequest) -> HttpResponse:
         shown["networks"] = network_lines(alarms, stops, shows_coins=user.has_perm("transfers.view_wallet"))
     if report and user.has_perm("ledger.view_reconcilerun"):
         shown["runs"] = [(extent, report.runs.get(extent)) for extent in EXTENTS]
+    if user.has_perm("installation.view_backuprun"):
+        backups, now = records.current(), timezone.now()
+        shown |= {"backups": backups, "backup_faults": [fault for _, fault in backups.faults(now)]}
     ours, sandbox = (
         [each for each in waiting if (each.environment == Environment.SANDBOX) == is_sandbox]
         for is_sandbox in (False, True)

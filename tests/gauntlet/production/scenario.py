@@ -107,6 +107,7 @@ class _Company:
         self._start_front()
         self._open()
         shop = self._first_merchant()
+        self._back_up()
         self._consult_doctor("on the first day")
         with _receiver(self._installation.folder, self._trust) as received:
             hook = shop.call("POST", "/webhooks", url=f"https://{PUBLIC_ADDRESS}/hooks", events=["*"])
@@ -409,6 +410,15 @@ class _Company:
             f"/payments/{payment['id']}", lambda found: found["status"] == "completed", seconds=SECONDS_MAX
         )
         self._show("with one beat killed the other goes on", ended["status"], holds=ended["status"] == "completed")
+
+    def _back_up(self) -> None:
+        """Make the first backup, and try it beside the database."""
+        folder, environment = self._installation.folder / "backups", self._given("all")
+        code, said = self._installation.manage("backup", "--to", str(folder), environment=environment)
+        if not code:
+            [file] = folder.iterdir()
+            code, said = self._installation.manage("backup_drill", str(file), environment=environment)
+        self._show("a backup is made, and one could go on with it", said.strip().splitlines()[-1], holds=not code)
 
     def _consult_doctor(self, when: str) -> None:
         """Everything is well by its word, without a hand's help, once everything has worked once."""
