@@ -25,17 +25,18 @@ from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.postings import hot_account
 from payments.transfers.states import PayoutStatus
 from tests.chains.harness import Watched
+from tests.long_form import IS_LONG
 from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.place import STOCK, WALLET, XLM, Place
 from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, hot, treasury, why_frozen
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 CHANNELS, ROUNDS = 4, 5
 LEDGER = timedelta(seconds=5)
-PEOPLE, WAVES, EACH_WAVE = 6, 8, 4
-LASTS = 16
-"""Ledgers that a weather lasts, from when the second wave of payouts is on its way."""
+PEOPLE, EACH_WAVE = 6, 4
+WAVES, LASTS = (8, 16) if IS_LONG else (4, 8)
+"""Of payouts; and the ledgers that a weather lasts, from when the second wave is on its way."""
 LEDGERS_MAX = 55
 
 
