@@ -53,10 +53,14 @@ def commands() -> Iterator[str]:
 
 
 def alarms() -> Iterator[str]:
-    from payments.monitoring.states import ADVICE, AlarmKind
+    from payments.monitoring.metrics.definitions import WARNINGS
+    from payments.monitoring.states import AlarmKind
 
-    rows = ((f"`{kind.value}`", kind.label, ADVICE[kind]) for kind in AlarmKind)
-    return table(("alarm", "in words", "what to do"), *rows)
+    rows = (
+        (f"[`{kind.value}`](runbooks/{kind.value}.md)", kind.label, "morning" if kind in WARNINGS else "now")
+        for kind in AlarmKind
+    )
+    return table(("alarm, with its runbook", "in words", "look at it"), *rows)
 
 
 def metrics() -> Iterator[str]:
@@ -185,9 +189,9 @@ def main() -> int:
     django.setup()
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
     found = {part[2] for page in pages.values() for part in PART.finditer(page)}
-    from tests.alerting import dashboard, rules
+    from tests.alerting import dashboard, rules, runbooks
 
-    made = {path: written(page) for path, page in pages.items()}
+    made = {path: written(page) for path, page in pages.items()} | runbooks.missing()
     made |= {rules.RULES: rules.written(), dashboard.DASHBOARD: dashboard.written()}
     differ = {path: text for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text}
     if "--check" not in sys.argv:

@@ -64,7 +64,7 @@ def _subject(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
 
 def _text(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
     new = [
-        f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{alarm.advice}\n"
+        f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{alarm.advice} {alarm.runbook}\n"
         f"{settings.PUBLIC_URL}{page_of(Alarm, alarm.pk)}"
         for alarm in raised
     ]

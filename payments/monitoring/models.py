@@ -14,7 +14,7 @@ from config.environments import Environment
 from config.fields import UnitsField
 from config.pages import wording
 from payments.chains.protocol.payouts import Costs
-from payments.monitoring.states import ADVICE, RUNBOOK, AlarmKind
+from payments.monitoring.states import ADVICE, AlarmKind
 
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):
@@ -74,9 +74,8 @@ class Alarm(models.Model):
 
     @property
     def runbook(self) -> str:
-        """Where the documentation says more; empty for what the advice says all of."""
-        page = RUNBOOK.get(self.kind, "")
-        return f"More in docs/{page}" if page else ""
+        """The page of the documentation about its kind; empty for one that only a later version knows."""
+        return f"More in docs/runbooks/{self.kind}.md." if self.kind in ADVICE else ""
 
 
 class Pulse(models.Model):

@@ -171,27 +171,3 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "has compared this database with the chains. If nothing was restored, run it with --not-restored.",
     }
 )
-
-RUNBOOK: Mapping[str, str] = MappingProxyType(
-    {
-        AlarmKind.NETWORK_UNAVAILABLE: "troubleshooting.md#payments-are-not-seen-or-refused",
-        AlarmKind.NETWORK_HALTED: "troubleshooting.md#payments-are-not-seen-or-refused",
-        AlarmKind.PAYOUTS_STOPPED: "troubleshooting.md#payouts-stand-still",
-        AlarmKind.COINS_MISSING: "troubleshooting.md#payouts-stand-still",
-        AlarmKind.RECONCILE_NOT_CLEAN: "troubleshooting.md#payouts-stand-still",
-        AlarmKind.WALLET_FROZEN: "house-money.md#something-was-sent-by-hand",
-        AlarmKind.WALLET_DIFFERS: "house-money.md#something-was-sent-by-hand",
-        AlarmKind.ROLE_CHANGED: "replacing-keys.md#replacing-the-owner-of-the-factory",
-        AlarmKind.COLD_WALLET_MOVED: "house-money.md#hot-and-cold-wallet",
-        AlarmKind.REFILL_NEEDED: "house-money.md#hot-and-cold-wallet",
-        AlarmKind.GAS_TANK_LOW: "alarms.md#gas-balances-sweeps-and-dust",
-        AlarmKind.SWEEP_STUCK: "alarms.md#gas-balances-sweeps-and-dust",
-        AlarmKind.ADDRESS_PASSED_OVER: "alarms.md#gas-balances-sweeps-and-dust",
-        AlarmKind.DATABASE_RESTORED: "backups.md#after-a-restore",
-        AlarmKind.BACKUP_UNRELIABLE: "backups.md#trying-one",
-        AlarmKind.WORK_BEHIND: "health.md",
-        AlarmKind.CLOCK_OFF: "health.md",
-        AlarmKind.OPERATOR_RESET: "operators.md#two-operators-or-one",
-    }
-)
-"""The page of docs/ about an alarm, with the section."""

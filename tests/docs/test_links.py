@@ -7,8 +7,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from payments.monitoring.states import RUNBOOK
-
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -49,7 +47,6 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_what_the_code_says_of_the_documentation_is_there() -> None:
-    assert [target for target in RUNBOOK.values() if is_broken(DOCS / "README.md", target)] == []
     named = re.compile(r"docs/([a-z-]+\.md)")
     sources = [
         ROOT / ".env.example",

@@ -74,6 +74,8 @@ def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> 
     measure_networks()
     reconcile_due(timezone.now(), began_at=an_hour_ago)
     note(BackupRun.Kind.MADE, name="a.tar", taken_at=an_hour_ago)
+    note(BackupRun.Kind.MADE, name="a.tar", taken_at=an_hour_ago)
+    note(BackupRun.Kind.DRILLED, name="a.tar", fault="It is cut.")
     client = api_client(make_key(merchant=payment.merchant))
     client.call("GET", f"/payments/{payment.public_id}")
     client.call("GET", "/payments/pay_unknown")
@@ -84,13 +86,14 @@ def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> 
     assert {name: found.get(name) for name in EXPECTED} == EXPECTED
     assert 0 < found["ballast_payouts_oldest_seconds sandbox approval polygon"] < 60
     assert 3600 <= found["ballast_backup_age_seconds made"] < 3660
+    assert 3600 <= found["ballast_backup_age_seconds made"] < 3700
     assert 0 < found["ballast_reconcile_age_seconds quick"] < 60
     assert 0 <= found["ballast_head_age_seconds sandbox ethereum"] < 60
     without = {metric.name for metric in METRICS if not any(name.startswith(metric.name) for name in found)}
     assert without == {"ballast_provider_up"}, "simulated networks have no providers"
     with CaptureQueriesContext(connection) as queries:
         scraped(installation)
-    assert len(queries) <= 70
+    assert len(queries) <= 75
     port = settings.METRICS_PORT = free_port()
     server = serving.serve()
     assert server is not None
@@ -115,6 +118,7 @@ EXPECTED: dict[str, float] = {
     "ballast_provider_disagreements_total sandbox polygon one": 1,
     "ballast_hot_wallet_coins USDC sandbox polygon": 10,
     "ballast_payouts_waiting sandbox approval polygon": 1,
+    "ballast_backup_drill_ok": 0,
     "ballast_webhook_backlog sandbox": 0,
     "ballast_suspense_coins USDC sandbox overpaid ethereum": 1,
     "ballast_payments_total sandbox created": 2,

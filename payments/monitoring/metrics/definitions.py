@@ -141,6 +141,13 @@ BACKUP_AGE = Metric(
     "Age of the newest backup that `manage.py backup` made, and seconds since the last drill of one.",
     instead="the alarm `backup_unreliable`, which knows how old one may be",
 )
+DRILL_OK = Metric(
+    "ballast_backup_drill_ok",
+    "gauge",
+    (),
+    "1 if the last drill of a backup found no fault, else 0. There is no series before the first.",
+    instead="the alarm `backup_unreliable`",
+)
 HEAD_AGE = Metric(
     "ballast_head_age_seconds",
     "gauge",
@@ -353,6 +360,7 @@ METRICS = (
     FINDINGS,
     RECONCILE_AGE,
     BACKUP_AGE,
+    DRILL_OK,
     HEAD_AGE,
     FINALITY_LAG,
     PROVIDER_UP,

@@ -62,16 +62,16 @@ def periodic_work() -> Iterator[Sample]:
         yield Sample(metrics.WORK_LIMIT, labels, item.limit)
     for last in report.runs.values():
         yield Sample(metrics.RECONCILE_AGE, (last.extent,), last.age)
-    yield from _backups()
     yield Sample(metrics.CLOCK_OFF, (), max((abs(clock.ahead) for clock in report.clocks), default=0.0))
 
 
-def _backups() -> Iterator[Sample]:
+def backups() -> Iterator[Sample]:
     now, found = timezone.now(), records.current()
     if (age := found.age(now)) is not None:
         yield Sample(metrics.BACKUP_AGE, (BackupRun.Kind.MADE,), age.total_seconds())
     if found.drilled is not None:
         yield Sample(metrics.BACKUP_AGE, (BackupRun.Kind.DRILLED,), (now - found.drilled.ended_at).total_seconds())
+        yield Sample(metrics.DRILL_OK, (), not found.drilled.fault)
 
 
 def alarms() -> Iterator[Sample]:
@@ -163,6 +163,7 @@ def webhooks() -> Iterator[Sample]:
 GAUGES: tuple[Reading, ...] = (
     info,
     periodic_work,
+    backups,
     alarms,
     findings,
     heads,
