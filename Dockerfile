@@ -23,6 +23,7 @@ COPY webhooks webhooks
 COPY payments payments
 COPY refunds refunds
 COPY settlements settlements
+COPY locale locale
 COPY templates templates
 COPY static static
 # The pages at /docs.

@@ -16,6 +16,7 @@ import compose_spec
 import kubernetes_validate
 import pytest
 import yaml
+from django.conf import settings
 
 from config.process import alive, roles
 from tests.bench.server import free_port
@@ -142,6 +143,8 @@ def test_the_image_is_built_from_digests_runs_as_nobody_and_brings_no_compiler()
     assert {f"!{name}" for name in copied} == {
         line for line in ignored if line[0] == "!" and "requirements" not in line
     }
+    for folder in (*settings.LOCALE_PATHS, *settings.STATICFILES_DIRS, *settings.TEMPLATES[0]["DIRS"]):
+        assert str(folder.relative_to(ROOT)) in copied
     for service in services().values():
         if service.get("image") == "ballast":
             assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
