@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -16,9 +17,9 @@ import compose_spec
 import kubernetes_validate
 import pytest
 import yaml
-from django.conf import settings
 
 from config.process import alive, roles
+from deploy.installer import commands, env_files
 from tests.bench.server import free_port
 from tests.deploy.processes import COMPOSE, ROOT, services
 
@@ -143,8 +144,8 @@ def test_the_image_is_built_from_digests_runs_as_nobody_and_brings_no_compiler()
     assert {f"!{name}" for name in copied} == {
         line for line in ignored if line[0] == "!" and "requirements" not in line
     }
-    for folder in (*settings.LOCALE_PATHS, *settings.STATICFILES_DIRS, *settings.TEMPLATES[0]["DIRS"]):
-        assert str(folder.relative_to(ROOT)) in copied
+    for folder in ("locale", "static", "templates"):
+        assert folder in copied  # as the settings name them
     for service in services().values():
         if service.get("image") == "ballast":
             assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
@@ -256,3 +257,32 @@ def test_caddy_accepts_its_sample(tmp_path: Path) -> None:
         "PATH": "/usr/bin:/bin",
     }
     run("caddy", "validate", "--adapter", "caddyfile", "--config", tmp_path / "Caddyfile", env=home)
+
+
+def test_a_file_of_settings_reads_as_it_was_written_and_refuses_what_systemd_reads_otherwise(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ballast.env"
+    values = {"A": "", "B": "a b", "C": "https://x/?y=1#z", "D": "Ballast <ballast@pay.example.com>", "E": 'a"b;c'}
+    env_files.write(path, "One line.\nTwo lines.", values)
+    assert (env_files.read(path), stat.S_IMODE(path.stat().st_mode)) == (values, 0o600)
+    for value in ("a'b", "a\\b", "a\nB=c", "a$b"):
+        with pytest.raises(ValueError, match="A has a quote"):
+            env_files.line("A", value)
+
+
+def test_commands_of_the_installation_connect_as_those_who_may_do_them() -> None:
+    page = (ROOT / "docs" / "databases.md").read_text()
+    row = re.search(r"^\| `ballast_web` \| (.*) \|$", page, re.MULTILINE)
+    assert row
+    for text in re.findall(r"`([a-z_]+(?: --\w+)?(?:` and `--\w+)?)`", row[1]):
+        command, *switches = text.replace("` and `", " ").split()
+        assert {commands.database_user([command, switch]) for switch in switches or [""]} == {"web"}, text
+    assert [commands.database_user([name]) for name in ("migrate", "reconcile", "stops", "")] == [
+        "owner",
+        "worker",
+        "worker",
+        "worker",
+    ]
+    there = {path.stem for path in ROOT.rglob("management/commands/*.py")} | {"createsuperuser", "migrate", "restore"}
+    assert there >= commands.OF_THE_OWNER | commands.OF_THE_WEB | commands.WITH_KEYS

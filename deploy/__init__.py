@@ -1,0 +1,1 @@
+"""What Ballast is installed and run with outside of a development machine."""
