@@ -454,6 +454,16 @@ class TestOneCheck:
         assert (said.level, "read-only transaction" in said.text) == (Level.FAIL, True)
         assert Endpoint.objects.get().description == ""
 
+    def test_that_may_not_read_a_table_says_so(self) -> None:
+        def read(asked: Asked) -> Iterator[Finding]:
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL ROLE pg_monitor")
+            yield ok("reads", str(Mail.objects.count()))
+
+        registry.register("reads")(read)
+        [said] = found()
+        assert (said.level, "permission denied" in said.text) == (Level.WARN, True)
+
     def test_that_reads_a_database_that_is_away_is_not_run(self) -> None:
         failed = Finding(registry.DATABASE, Level.FAIL, "It does not answer.", "Start it.")
         registry.register(registry.DATABASE, reads_database=False)(lambda asked: [failed])
