@@ -9,10 +9,8 @@ big table for as long as it takes to read all of it.
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import django
@@ -22,6 +20,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import NOT_PROVIDED, Field
+
+from config.installation.migration_locks import locks_in, statements_in
 
 FIRST: Final = ("0001_tables",)
 """The migrations that make the tables of the first release: no process of a version before runs on them."""
@@ -36,21 +36,6 @@ BIG: Final = frozenset(
     }
 )  # fmt: skip
 """Tables that have millions of rows where business is good."""
-
-_ON_A_BIG_TABLE = rf'"?(?:{"|".join(sorted(BIG))})"?'
-_SLOW_SQL: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
-    {
-        "locks a big table": re.compile(rf"\block\s+table\s+{_ON_A_BIG_TABLE}", re.IGNORECASE),
-        "makes an index of a big table without CONCURRENTLY": re.compile(
-            rf"\bcreate\s+(?:unique\s+)?index\s+(?!concurrently)[^;]*?\son\s+{_ON_A_BIG_TABLE}", re.IGNORECASE
-        ),
-        "adds a constraint to a big table: say NOT VALID, and validate it in a migration of its own": (
-            re.compile(
-                rf"\balter\s+table\s+{_ON_A_BIG_TABLE}[^;]*?\badd\s+constraint\b(?![^;]*\bnot\s+valid\b)", re.IGNORECASE
-            )
-        ),
-    }
-)
 
 
 def faults_of(migration: Migration, state: ProjectState) -> Iterator[str]:
@@ -85,9 +70,10 @@ def _faults_of(operation: Operation, app: str, state: ProjectState) -> Iterator[
         case operations.AddConstraint() if table in BIG and not isinstance(operation, postgres.AddConstraintNotValid):
             yield f"{operation.describe()}: use AddConstraintNotValid, and ValidateConstraint in a migration of its own"
         case operations.RunSQL(sql=sql):
-            for words, slow in _SLOW_SQL.items():
-                if any(slow.search(text) for text in _statements(sql)):
-                    yield f"SQL {words}"
+            for statement in (each for text in _statements(sql) for each in statements_in(text)):
+                for lock in locks_in(statement):
+                    if lock.table in BIG and lock.is_long:
+                        yield f"SQL takes {lock}: build indexes CONCURRENTLY, add constraints NOT VALID"
 
 
 def _has_value_for_old_code(field: Field[object, object]) -> bool:

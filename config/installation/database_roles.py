@@ -25,7 +25,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "ledger_entry": (ADD, ADD),
     "invoices_invoice": (ADD, ADD),
     "receipts_receiptkey": (ADD, READ),
-    "installation_backuprun": (READ, ADD),
+    "installation_backuprun": (ADD, ADD),
     "payments_offeredaddress": (ADD, READ),
     "ledger_account": (f"{ADD}, UPDATE (balance)", f"{ADD}, UPDATE (balance)"),
     "ledger_daysum": (KEEP, KEEP),

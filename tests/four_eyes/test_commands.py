@@ -62,17 +62,9 @@ WHOEVER_RUNS_IT: dict[str, str] = {
 """What asks nobody, and why that is enough."""
 
 LOOKS = {
-    *(
-        "api_key_pepper",
-        "backup",
-        "backup_drill",
-        "check_networks",
-        "doctor",
-        "export_ledger",
-        "factory_roles",
-        "house_result",
-    ),
-    *("house_result", "networks", "reconcile", "recount", "recover_deposits", "refill", "signer", "webhook_listen"),
+    *("api_key_pepper", "backup", "backup_drill", "check_networks", "doctor", "export_ledger", "factory_roles"),
+    *("house_result", "networks", "reconcile", "recount", "recover_deposits", "refill", "signer", "upgrade_check"),
+    "webhook_listen",
 }
 """What moves nothing. `reconcile` stops payouts."""
 

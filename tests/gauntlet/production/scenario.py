@@ -417,7 +417,9 @@ class _Company:
         code, said = self._installation.manage("backup", "--to", str(folder), environment=environment)
         if not code:
             [file] = folder.iterdir()
-            code, said = self._installation.manage("backup_drill", str(file), environment=environment)
+            who_makes_databases = {"DATABASE_URL": self._settings["DATABASE_URL"]}
+            command = ("backup_drill", str(file))
+            code, said = self._installation.manage(*command, environment=environment | who_makes_databases)
         self._show("a backup is made, and one could go on with it", said.strip().splitlines()[-1], holds=not code)
 
     def _consult_doctor(self, when: str) -> None:

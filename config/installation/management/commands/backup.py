@@ -48,13 +48,11 @@ class Command(BaseCommand):
             with suppress(Error):  # perhaps it is the database that fails
                 note(BackupRun.Kind.MADE, fault=str(error))
             raise CommandError(f"No backup was made: {error}") from error
-        note(
-            BackupRun.Kind.MADE,
-            name=made.name,
-            taken_at=made.manifest.instant,
-            size=made.size,
-            keys=made.manifest.keys,
-        )
+        manifest = made.manifest
+        try:
+            note(BackupRun.Kind.MADE, name=made.name, taken_at=manifest.instant, size=made.size, keys=manifest.keys)
+        except Error as error:  # as before the migration that makes the table
+            self.stderr.write(f"It is made, and could not be noted: {' '.join(str(error).split())}")
         if is_told:
             place = "standard output" if made.name == STANDARD_OUTPUT else Path(options["to"], made.name)
             removed = f", {made.removed} older ones removed" if made.removed else ""
