@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection
+from datetime import timedelta
 from typing import Any
 
 from celery.beat import ScheduleEntry, Scheduler
@@ -119,9 +120,17 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             connection.close()
             return False
         logger.info("beat_elected")
+        self._take_up_schedule()
         self._connection = connection
-        self._heap = None  # what became due while another beat scheduled has been done
         return True
+
+    def _take_up_schedule(self) -> None:
+        """Make each task due by its last run, whichever beat sent it. Celery counts from its own start: a task of each
+        hour would not run on a machine that is started anew every half an hour."""
+        ages = task_runs.ages(entry.task for entry in self.schedule.values())
+        for entry in self.schedule.values():
+            entry.last_run_at = entry.default_now() - timedelta(seconds=ages[entry.task])
+        self._heap = None
 
     def _resign(self) -> None:
         if self._connection is not None:

@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from django.conf import settings
@@ -39,6 +40,9 @@ _NOTE_CLOCK: Final = """
     INSERT INTO operations_pulse (kind, subject, at, ahead_seconds) VALUES (%s, %s, clock_timestamp(), %s)
     ON CONFLICT (kind, subject) DO UPDATE SET at = clock_timestamp(), ahead_seconds = excluded.ahead_seconds
 """
+_AGES: Final = """
+    SELECT subject, greatest(0, extract(epoch FROM clock_timestamp() - at)) FROM operations_pulse WHERE kind = ANY(%s)
+"""
 
 _clock_due_at = 0.0
 _noted_at: dict[tuple[str, str], float] = {}
@@ -53,6 +57,14 @@ def note(kind: str, subject: str = "") -> None:
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, [kind, subject])
     _noted_at = {**_noted_at, (kind, subject): now}
+
+
+def ages(tasks: Iterable[str]) -> dict[str, float]:
+    """Return how many seconds ago each task last ended well, or, if it never did, any process first began."""
+    with connection.cursor() as cursor:
+        cursor.execute(_AGES, [[TASK, BEGAN]])
+        found = {subject: float(seconds) for subject, seconds in cursor.fetchall()}
+    return {task: found.get(task, found.get("", 0.0)) for task in tasks}
 
 
 def note_clock(process: str, *, at_once: bool = False) -> None:

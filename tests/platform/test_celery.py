@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from celery.beat import Scheduler
 from celery.contrib.testing.worker import start_worker
+from celery.schedules import schedule
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -25,8 +26,10 @@ from kombu.exceptions import OperationalError
 from config.celery import QUEUES, app, wake
 from config.periodic import due_work
 from config.periodic.beat import STANDBY_SECONDS, ElectedScheduler
+from config.periodic.task_runs import BEGAN, TASK
 from merchants.models import RecordCountDelta
 from merchants.people.models import Mail
+from payments.monitoring.models import Pulse
 from tests.patience import until
 
 QUERIES_OF_AN_IDLE_SECOND = 30
@@ -218,6 +221,22 @@ def test_the_other_beat_takes_over_when_the_first_dies(schedulers: list[ElectedS
     messages()
     tick_until_elected(second)
     assert messages() == ["reports merchants.purge_requests"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", [TASK, BEGAN])
+@pytest.mark.parametrize(("minutes_ago", "sent"), [(59, []), (61, ["reports merchants.purge_requests"])])
+def test_a_beat_that_starts_goes_on_from_the_last_run_of_each_task_or_the_first_start(
+    schedulers: list[ElectedScheduler], kind: str, minutes_ago: int, sent: list[str]
+) -> None:
+    """Counted from its own start, a task of each hour would never run where beat starts anew every half an hour."""
+    first, _ = schedulers
+    first.data["fold"].schedule = schedule(3600)
+    last = timezone.now() - timedelta(minutes=minutes_ago)
+    Pulse.objects.filter(kind=BEGAN).delete()
+    Pulse.objects.create(kind=kind, subject="merchants.purge_requests" if kind == TASK else "", at=last)
+    first.tick()
+    assert messages() == sent
 
 
 def test_a_beat_that_loses_its_connection_stops_scheduling(schedulers: list[ElectedScheduler]) -> None:
