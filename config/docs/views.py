@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.translation import override
 from django.views.decorators.gzip import gzip_page
@@ -42,6 +42,8 @@ def show_docs(request: HttpRequest, path: str = "") -> HttpResponse:
     """A page, or a file of docs/ as it is: an image, the Markdown of a page, `llms.txt`."""
     found = _page(path, settings.PUBLIC_URL)
     if found is None:
+        if path.rstrip("/") in library.slugs():
+            return redirect("docs_page", path.rstrip("/"))
         raise Http404
     return HttpResponse(found.content, content_type=found.kind, headers={"Cache-Control": "public, no-cache"})
 

@@ -68,7 +68,9 @@ class AlarmAdmin(ReadOnly, RecordPage[Alarm]):
 
     @admin.display(description="What to do")
     def what_to_do(self, alarm: Alarm) -> str:
-        return " ".join(filter(None, [alarm.advice, alarm.runbook]))
+        if not alarm.runbook:
+            return alarm.advice
+        return format_html('{} <a href="{}">Runbook</a>', alarm.advice, alarm.runbook)
 
     @admin.action(description="Acknowledge: I am working on it", permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[Alarm]) -> None:

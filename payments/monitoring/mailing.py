@@ -64,12 +64,16 @@ def _subject(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
 
 def _text(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
     new = [
-        f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{alarm.advice} {alarm.runbook}\n"
+        f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{_what_to_do(alarm)}"
         f"{settings.PUBLIC_URL}{page_of(Alarm, alarm.pk)}"
         for alarm in raised
     ]
     ended = [f"Over: {alarm}\nFrom {_instant(alarm.raised_at)} to {_instant(alarm.cleared_at)}." for alarm in over]
     return "\n\n".join([*new, *ended, f"{settings.PUBLIC_URL}/admin/"]) + "\n"
+
+
+def _what_to_do(alarm: Alarm) -> str:
+    return f"{alarm.advice}\n{settings.PUBLIC_URL}{alarm.runbook}\n" if alarm.runbook else ""
 
 
 def _instant(at: datetime | None) -> str:

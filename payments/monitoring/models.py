@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.urls import reverse
 from django.utils import timezone
 
 from config.admin.values import words_of
@@ -74,8 +75,8 @@ class Alarm(models.Model):
 
     @property
     def runbook(self) -> str:
-        """The page of the documentation about its kind; empty for one that only a later version knows."""
-        return f"More in docs/runbooks/{self.kind}.md." if self.kind in ADVICE else ""
+        """The address of the page about its kind; empty for a kind that only a later version knows."""
+        return reverse("docs_page", args=[f"runbooks/{self.kind}"]) if self.kind in ADVICE else ""
 
 
 class Pulse(models.Model):

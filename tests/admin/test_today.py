@@ -119,7 +119,8 @@ def test_an_alarm_is_acknowledged_where_it_is_shown() -> None:
     assert "Acknowledge" in today(client)
     assert f"You look after: {alarm}." in client.post(address, {"alarm": alarm.pk}, follow=True).text
     assert "Acknowledge<" not in today(client)
-    assert "More in docs/runbooks/gas_tank_low.md" in today(client)
+    assert (runbook := "/docs/runbooks/gas_tank_low") in today(client)
+    assert Client().get(runbook).status_code == 200
     assert LogEntry.objects.get().change_message == "Acknowledged."
     for nonsense in ("", "0", "x", "9" * 30):
         assert client.post(address, {"alarm": nonsense}).status_code == 404

@@ -63,9 +63,14 @@ def test_a_page_is_made_once_compressed_and_not_sent_again() -> None:
     assert views._made.cache_info().misses == made
 
 
-@pytest.mark.parametrize("path", ["nothing", "../manage.py", "%2e%2e/manage.py", "images", "operations/", "adr/0085"])
+@pytest.mark.parametrize("path", ["nothing", "../manage.py", "%2e%2e/manage.py", "images", "nothing/", "adr/0085"])
 def test_there_is_nothing_else(path: str) -> None:
     assert get(f"{HOME}/{path}").status_code == 404
+
+
+def test_a_slash_at_the_end_leads_to_the_page() -> None:
+    assert get(f"{HOME}/runbooks/gas_tank_low/").headers["Location"] == f"{HOME}/runbooks/gas_tank_low"
+    assert get(f"{HOME}/").headers["Location"] == HOME
 
 
 def test_programs_get_the_files_as_they_are() -> None:

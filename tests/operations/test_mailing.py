@@ -60,6 +60,7 @@ def test_an_alarm_is_told_once_and_its_end_once() -> None:
     raised, _, over, _ = mail.outbox
     assert "The hot wallet holds 1 POL; it should hold 2 POL." in raised.body
     assert "Send native coins to the hot wallet." in raised.body
+    assert "https://pay.example.com/docs/runbooks/gas_tank_low\n" in raised.body
     assert f"https://pay.example.com/admin/operations/alarm/{Alarm.objects.get().pk}/change/\n" in raised.body
     assert over.body.startswith("Over: The gas balance runs low on polygon (production)\nFrom 20")
 
