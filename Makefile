@@ -111,7 +111,7 @@ proofs: .proofs/.installed ## Prove what the contracts can do, symbolically, on 
 	@exec .proofs/bin/python -m tests.proofs
 
 gauntlet: $(VENV)/.development node ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7 SHORT=1
-	@$(if $(filter histories,$(SCENARIO)),exec env EXAMPLES=20 HYPOTHESIS_RANDOM=1 $(BIN)/python -m pytest $(ON_ALL_CORES) -m hypothesis;) \
+	@$(if $(filter histories,$(SCENARIO)),exec env LONG=1 EXAMPLES=20 HYPOTHESIS_RANDOM=1 $(BIN)/python -m pytest $(ON_ALL_CORES) -m hypothesis;) \
 	$(if $(filter long,$(SCENARIO)),exec env LONG=1 $(BIN)/python -m pytest $(ON_ALL_CORES) -m long;) \
 	exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MOVEMENTS),--movements $(MOVEMENTS))
 

@@ -19,6 +19,7 @@ from payments.models import Discrepancy, Payment
 from payments.services import choose
 from payments.states import DiscrepancyStatus
 from payments.suspense.acceptance import accept_discrepancy
+from tests.long_form import IS_LONG
 from tests.payments.choosing import THREE, make_open
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -38,7 +39,7 @@ from tests.payments.scenes import (
 )
 from tests.transfers.scenes import drive
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.long]
 
 
 @dataclass
@@ -156,7 +157,7 @@ BACK_AND_FORTH = [
 
 
 @settings(
-    max_examples=8,
+    max_examples=8 if IS_LONG else 4,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate, Phase.shrink],

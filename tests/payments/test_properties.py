@@ -26,6 +26,7 @@ from payments.services import PaymentNotClosable, cancel_payment, close_payment
 from payments.states import DiscrepancyStatus
 from payments.suspense.acceptance import accept_discrepancy
 from tests.factories import make_merchant
+from tests.long_form import IS_LONG
 from tests.networks import look_alike
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -45,7 +46,7 @@ from tests.payments.scenes import (
     watch,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.long]
 
 SIBLING = {ETHEREUM: POLYGON, POLYGON: ETHEREUM}
 AT_ANY_MOMENT = ("I1", "I2", "I3", "I4", "I5", "I7", "I9", "I14")
@@ -189,7 +190,7 @@ STEPS = st.one_of(
 
 
 @settings(
-    max_examples=20,
+    max_examples=20 if IS_LONG else 10,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate, Phase.shrink],

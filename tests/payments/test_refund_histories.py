@@ -22,6 +22,7 @@ from payments.suspense import refund_accounting
 from payments.suspense.acceptance import accept_discrepancy
 from payments.suspense.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from tests.factories import make_merchant
+from tests.long_form import IS_LONG
 from tests.payments.refunds import REFUNDS_ASIDE, Reserved, complete, fill_hot_wallet, give_back, reserve
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -41,7 +42,7 @@ from tests.payments.scenes import (
 )
 from tests.payments.scenes import pay as send
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.long]
 
 AT_ANY_MOMENT = ("I1", "I5", "I7", "I9", "I14", "I16", "I17")
 
@@ -195,7 +196,7 @@ BACK_AND_FORTH = [
 
 
 @settings(
-    max_examples=8,
+    max_examples=8 if IS_LONG else 4,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate, Phase.shrink],

@@ -24,6 +24,7 @@ from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_c
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from tests.factories import make_merchant, make_user
+from tests.long_form import IS_LONG
 from tests.networks import put, put_simulated
 from tests.transfers.scenes import (
     SANDBOX,
@@ -41,7 +42,7 @@ from tests.transfers.scenes import (
 )
 from tests.transfers.test_invariants import findings
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.long]
 
 PEOPLE = 6
 COIN_UNITS = 10**7
@@ -200,7 +201,10 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("narrow")
 @settings(
-    max_examples=14, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=14 if IS_LONG else 7,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=STEPS, coins=st.sampled_from([DAILY - 15, DAILY + 15]))
 def test_limits_approvals_and_coins_hold_whatever_happens(steps: list[tuple[str, Any]], coins: int) -> None:
