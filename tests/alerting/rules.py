@@ -45,7 +45,7 @@ def of_alarms() -> Iterator[Rule]:
             severity="warning" if kind in WARNINGS else "critical",
             summary=f"{{{{ with $labels.network }}}}{{{{ . }}}}: {{{{ end }}}}{kind.label}",
             description=ADVICE[kind],
-            page=f"runbooks/{kind.value}/",
+            page=f"runbooks/{kind.value}",
         )
 
 
@@ -59,7 +59,7 @@ def of_metrics() -> Iterator[Rule]:
                 severity=alert.severity,
                 summary=f"{metric.name}: {alert.when.replace('`', '')}",
                 description=alert.advice,
-                page=f"runbooks/{alert.runbook}/" if alert.runbook else "metrics/",
+                page=f"runbooks/{alert.runbook}" if alert.runbook else "metrics",
             )
 
 

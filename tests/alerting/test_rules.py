@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from config.docs import library
 from payments.monitoring.metrics.definitions import METRICS, WARNINGS
 from payments.monitoring.states import AlarmKind
 from tests.alerting import dashboard, rules
@@ -202,6 +203,7 @@ def test_the_rules_are_those_of_the_code() -> None:
     assert RULES.read_text() == rules.written(), "run `make tables`"
     assert {rule.name for rule in rules.of_metrics()} == set(CASES)
     assert set(AlarmKind) > WARNINGS
+    assert {rule.page for rule in (*rules.of_alarms(), *rules.of_metrics())} <= set(library.slugs())
 
 
 def test_each_rule_fires_where_its_fault_is_and_nowhere_else(tmp_path: Path) -> None:

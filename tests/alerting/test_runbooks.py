@@ -6,6 +6,8 @@ import re
 
 from django.core.management import get_commands, load_command_class
 
+from config.docs import library
+from payments.monitoring.models import Alarm
 from payments.monitoring.states import AlarmKind
 from tests.alerting.runbooks import HEADINGS, RUNBOOKS, TO_WRITE, commands_of, page_of
 
@@ -15,6 +17,7 @@ def test_each_kind_of_alarm_has_a_page_of_four_parts_and_no_page_is_left_over() 
     for kind in AlarmKind:
         text = page_of(kind).read_text()
         assert tuple(re.findall("^## (.+)$", text, re.MULTILINE)) == HEADINGS, kind
+        assert library.slugs()[Alarm(kind=kind).runbook.removeprefix("/docs/")] == f"runbooks/{kind}.md"
         assert text.startswith(f"# {kind.label}\n\nThe alarm `{kind.value}`."), kind
         assert TO_WRITE not in text, kind
         assert 80 <= len(text.split()) <= 230, kind
