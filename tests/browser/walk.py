@@ -31,8 +31,9 @@ LOOKS: list[tuple[int, Scheme]] = [(360, "light"), (1280, "dark")]
 if OUTPUT or IS_LONG:
     LOOKS += [(360, "dark"), (1280, "light")]
 
-EACH_THIRD = 3
-"""Of the pages is asked by axe in all looks, where a run is not a long one."""
+MEASURED, IN_EVERY_LOOK = 2, 6
+"""One page of so many is measured by axe, by keyboard and with large text, and one by axe in every look, where a run is
+not a long one. Each is loaded, and fits in every look."""
 
 
 def walk_past(
@@ -54,7 +55,12 @@ def walk_past(
                 with capsys.disabled():
                     sys.stdout.write(f"\r{number:3} of {len(stops)}  {stop.name:24}")
                     sys.stdout.flush()
-            faults += walk.look_at(stop, has_every_look=IS_LONG or bool(OUTPUT) or number % EACH_THIRD == 0)
+            is_whole = IS_LONG or bool(OUTPUT)
+            faults += walk.look_at(
+                stop,
+                is_measured=is_whole or number % MEASURED == 0,
+                has_every_look=is_whole or number % IN_EVERY_LOOK == 0,
+            )
         walk.end()
     return faults + complaints.found
 
@@ -69,8 +75,8 @@ class Walk:
         if OUTPUT:
             OUTPUT.mkdir(parents=True, exist_ok=True)
 
-    def look_at(self, stop: Stop, *, has_every_look: bool) -> list[str]:
-        """What is wrong with the page; in looks but the first, whether it is too wide, or everything as well."""
+    def look_at(self, stop: Stop, *, is_measured: bool, has_every_look: bool) -> list[str]:
+        """What is wrong with the page: in each look, whether it is too wide; if measured, everything in the first."""
         faults = []
         page = self._pages.get(stop.viewer) or self._enter_as(stop.viewer)
         _show_as(page, *LOOKS[0])
@@ -80,21 +86,22 @@ class Walk:
         if stop.act is not None:
             stop.act(page)
         page.wait_for_load_state()  # what `act` saw may have come before the styles
-        load_measures(page)
+        if is_measured:
+            load_measures(page)
         for width, scheme in LOOKS:
             _show_as(page, width, scheme)
-            found = axe_faults(page) if has_every_look or (width, scheme) == LOOKS[0] else []
+            is_first = (width, scheme) == LOOKS[0]
+            found = axe_faults(page) if is_measured and (has_every_look or is_first) else []
             if overflow := page.evaluate(TOO_WIDE):
                 found.append(f"{overflow} pixels too wide")
-            if (width, scheme) == LOOKS[0]:
+            if is_measured and is_first:
                 found += [f"with text of 200 %, {fault}" for fault in large_text_faults(page)]
             faults += [f"{stop.name} at {width}, {scheme}: {fault}" for fault in found]
             if OUTPUT:
                 path = OUTPUT / f"{stop.name}-{width}-{scheme}.png"
                 page.screenshot(path=path, full_page=True, animations="disabled")
-        faults += [
-            f"{stop.name} by keyboard: {fault}" for fault in tab_faults(page)
-        ]  # at last, as it leaves the page touched
+        if is_measured:  # at last, as it leaves the page touched
+            faults += [f"{stop.name} by keyboard: {fault}" for fault in tab_faults(page)]
         return faults
 
     def end(self) -> None:
