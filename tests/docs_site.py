@@ -122,10 +122,13 @@ def _in_nav(title: str, name: str) -> str:
 def write_for_programs() -> None:
     """The Markdown of each page, and the index of them."""
     from config.docs import library
+    from config.process.release import RELEASE
 
     for name in library.slugs().values():
         shutil.copy(ROOT / "docs" / name, SITE / name)
-    (SITE / "llms.txt").write_text(render_to_string("docs/llms.txt", {"readers": library.readers(), "home": "."}))
+    (SITE / "llms.txt").write_text(
+        render_to_string("docs/llms.txt", {"readers": library.readers(), "home": ".", "release": RELEASE})
+    )
 
 
 def faults() -> Iterator[str]:

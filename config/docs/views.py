@@ -17,6 +17,7 @@ from django.views.decorators.http import condition, require_safe
 
 from config.docs import library
 from config.docs.search import MOST_LETTERS, search
+from config.process.release import RELEASE
 
 LANGUAGE = "en"
 """The language of docs/: that of its pages, whatever the browser asks for."""
@@ -68,7 +69,7 @@ def _made(path: str, public_url: str) -> Page:
     if name := library.slugs().get(path):
         content, kind = _html(name).encode(), "text/html; charset=utf-8"
     elif path == _FOR_MACHINES:
-        context = {"readers": library.readers(), "home": f"{public_url}{library.HOME}"}
+        context = {"readers": library.readers(), "home": f"{public_url}{library.HOME}", "release": RELEASE}
         content, kind = render_to_string("docs/llms.txt", context).encode(), "text/plain; charset=utf-8"
     else:
         content = (library.folder() / path).read_bytes()
@@ -95,4 +96,4 @@ def _side(name: str) -> dict[str, Any]:
     """What the contents beside a page are made of; the first reader for whom the page is has the list open."""
     readers = library.readers()
     opened = next((each for each in readers if name in {link.name for link in each.links}), None)
-    return {"name": name, "readers": readers, "opened": opened}
+    return {"name": name, "readers": readers, "opened": opened, "release": RELEASE}

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from config.docs import library, views
+from config.process.release import RELEASE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HOME = "/docs"
@@ -78,6 +79,7 @@ def test_programs_get_the_files_as_they_are() -> None:
     assert page.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert page.content == (DOCS / "operations.md").read_bytes()
     assert get("/llms.txt").content == get(f"{HOME}/llms.txt").content
+    assert f"release {RELEASE}." in get("/llms.txt").text
     listed = re.findall(r"^- \[[^\]]+\]\(https?://[^/]+(/docs/[^)]+)\): .", get("/llms.txt").text, re.MULTILINE)
     assert len(listed) > 40
     assert {path for path in listed if get(path).status_code != 200} == set()
