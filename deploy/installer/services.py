@@ -15,6 +15,7 @@ from deploy.installer.release import Failed, run
 
 WORKERS = [f"ballast-{role}.service" for role in ("chain", "money", "webhooks", "reports")]
 BEAT = "ballast-beat.service"
+BACKUP, EACH_NIGHT = "ballast-backup.service", "ballast-backup.timer"
 WEBS = [f"ballast-web@{port}.service" for port in WEB_PORTS]
 READY_SECONDS, DONE_SECONDS = 60, 120
 SAMPLES = {"nginx": ("nginx.conf", "etc/nginx/conf.d/ballast.conf"), "caddy": ("Caddyfile", "etc/caddy/Caddyfile")}
@@ -86,6 +87,7 @@ def restart(host: str, *, is_new: bool, is_back: bool = False) -> None:
     """Workers, then beat, then each web once the one before is ready; the web first on the way back."""
     run("systemctl", "daemon-reload")
     run("systemctl", "enable", "--quiet", "ballast.target", *WORKERS, BEAT, *WEBS)
+    run("systemctl", "enable", "--quiet", "--now", EACH_NIGHT)
     if is_back:
         _restart_webs(host, is_new=False)
     run("systemctl", "restart", *WORKERS)
@@ -93,6 +95,8 @@ def restart(host: str, *, is_new: bool, is_back: bool = False) -> None:
     if not is_back:
         _restart_webs(host, is_new=is_new)
     _wait(host, WEB_PORTS[0], "/health/work", DONE_SECONDS)
+    if is_new:
+        run("systemctl", "start", BACKUP)  # so that it is known to work
 
 
 def _restart_webs(host: str, *, is_new: bool) -> None:

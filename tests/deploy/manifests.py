@@ -78,6 +78,8 @@ def _pod(process: Process) -> dict[str, Any]:
     if process.role != "signer":
         pod["initContainers"] = [_waiting_for_the_job(container)]
     probe = {"exec": {"command": process.service["healthcheck"]["test"][1:]}, "timeoutSeconds": 6}
+    if process.role == "beat":
+        container["ports"] = [{"name": "metrics", "containerPort": 9464}]  # with METRICS_PORT (docs/metrics.md)
     if process.role == "web":
         container["ports"] = [{"name": "http", "containerPort": 8000}]
         container["readinessProbe"] = {**probe, "periodSeconds": 10}

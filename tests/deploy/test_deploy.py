@@ -217,7 +217,7 @@ def test_systemd_accepts_the_units_and_finds_little_exposed(tmp_path: Path) -> N
         shutil.copy("/bin/true", home / ".venv" / "bin" / program)
     (tmp_path / "ballast-web@.service").rename(tmp_path / "ballast-web@8000.service")
     units = sorted(tmp_path.glob("*.service"))
-    assert len(units) == len(roles.ROLES) - 1
+    assert len(units) == len(roles.ROLES) - 1 + len(["ballast-backup.service"])
     for path in (*units, tmp_path / "ballast-.service.d" / "sandbox.conf"):
         path.write_text(path.read_text().replace("/srv/ballast/current", str(home)))
     for path in units:
@@ -229,7 +229,14 @@ def test_systemd_accepts_the_units_and_finds_little_exposed(tmp_path: Path) -> N
             f"./{path.name}",
             cwd=tmp_path,
         )
-    said = run("systemd-analyze", "verify", *(f"./{path.name}" for path in units), "./ballast.target", cwd=tmp_path)
+    said = run(
+        "systemd-analyze",
+        "verify",
+        *(f"./{path.name}" for path in units),
+        "./ballast.target",
+        "./ballast-backup.timer",
+        cwd=tmp_path,
+    )
     assert [line for line in said.splitlines() if "ballast" in line] == []
 
 

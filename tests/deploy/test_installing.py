@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 
 from deploy.installer import env_files
 from tests.access.redis_server import BINARY, RedisServer
 from tests.deploy.processes import ROOT
+from tests.patience import until
 from tests.ports import free_port
 
 pytestmark = pytest.mark.slow
@@ -85,6 +90,62 @@ def tree(root: Path) -> dict[str, tuple[int, bytes]]:
     return found  # type: ignore[return-value]
 
 
+class Unit:
+    """A process as systemd would start it: with what its unit says, below another root and without the sandbox."""
+
+    def __init__(self, root: Path, name: str, instance: str = "") -> None:
+        folder = root / "etc" / "systemd" / "system"
+        text = (folder / name).read_text() + (folder / "ballast-.service.d" / "sandbox.conf").read_text()
+        text = re.sub(r"/(srv/ballast|etc/ballast|run/ballast|var/lib/ballast)", rf"{root}/\1", text).replace(
+            "%i", instance
+        )
+        lines = re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE)
+        values = {kind: [value for name, value in lines if name == kind] for kind, _ in lines}
+        self.environment = {"PATH": "/usr/bin:/bin"}
+        for pair in (pair for value in values["Environment"] for pair in shlex.split(value)):
+            self.environment[pair.partition("=")[0]] = pair.partition("=")[2]
+        for path in values["EnvironmentFile"]:
+            self.environment |= env_files.read(Path(path))
+        for secret in (secret for value in values["UnsetEnvironment"] for secret in value.split()):
+            self.environment.pop(secret, None)
+        [command] = values["ExecStart"]
+        self.command = [
+            re.sub(r"\$\{(\w+)\}", lambda found: self.environment[found[1]], word) for word in shlex.split(command)
+        ]
+        self.folder = root / "srv" / "ballast" / "current"
+
+    def start(self) -> subprocess.Popen[bytes]:
+        if "ALIVE_FILE" in self.environment:
+            Path(self.environment["ALIVE_FILE"]).parent.mkdir(parents=True)
+        return subprocess.Popen(self.command, env=self.environment, cwd=self.folder, stderr=subprocess.DEVNULL)
+
+
+def assert_it_serves(root: Path) -> None:
+    """Each unit starts its process with its own secrets alone, all work is done, and a backup can be made."""
+    port = str(free_port())
+    units = [Unit(root, f"ballast-{role}.service") for role in ("chain", "money", "webhooks", "reports", "beat")]
+    units.append(Unit(root, "ballast-web@.service", port))
+    with ExitStack() as stack:
+        for unit in units:
+            process = stack.enter_context(unit.start())
+            stack.callback(process.terminate)
+        page = f"http://127.0.0.1:{port}/health/work"
+        until(lambda: _replies(page) == 200, 300)
+    (root / "var/lib/ballast-backups").mkdir(parents=True)
+    unit = Unit(root, "ballast-backup.service")
+    made = subprocess.run(
+        unit.command, env=unit.environment, cwd=unit.folder, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert len(list((root / "var/lib/ballast-backups").iterdir())) == 1
+
+
+def _replies(page: str) -> int:
+    with suppress(httpx.TransportError):
+        return httpx.get(page, headers={"Host": HOST}, timeout=5).status_code
+    return 0
+
+
 def test_it_installs_once_upgrades_and_goes_back(tmp_path: Path, postgresql: str, redis: RedisServer) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -114,6 +175,8 @@ def test_it_installs_once_upgrades_and_goes_back(tmp_path: Path, postgresql: str
     second = install(ROOT, root)  # nobody is asked again
     assert (second.returncode, "Nothing was left to do." in second.stdout) == (0, True), second.stdout + second.stderr
     assert tree(root) == before
+
+    assert_it_serves(root)
 
     newer = tmp_path / "newer"
     subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, newer], check=True)
