@@ -5,3 +5,8 @@ from __future__ import annotations
 import os
 
 IS_LONG = bool(os.environ.get("LONG"))
+
+
+def examples(count: int) -> int:
+    """The examples of a property that is asked of an adapter: all in the long form, else a third, always the same."""
+    return count if IS_LONG else count // 3

@@ -15,6 +15,7 @@ from payments.chains.evm.deposit_addresses.deployment import appointment, with_o
 from payments.chains.evm.nodes.rpc import RpcError
 from tests.evm.node import ETHEREUM_ID, TestNode, running_node
 from tests.evm.test_contracts import SWEEP, Deposits, failures
+from tests.long_form import examples
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +81,8 @@ CHANGES = [signature for signature, kind in signatures().items() if kind != "vie
 CALLS = st.sampled_from(CHANGES).flatmap(lambda signature: st.tuples(st.just(signature), arguments(signature)))
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(200), deadline=None)
 @given(who=PARTIES, call=CALLS)
 def test_no_caller_but_operator_and_owner_moves_anything(
     scene: Deposits, who: str, call: tuple[str, list[abi.Argument]]
@@ -90,7 +92,8 @@ def test_no_caller_but_operator_and_owner_moves_anything(
         assert is_refused(scene, getattr(scene, who), scene.factory, abi.call(signature, *given_ones))
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(300), deadline=None)
 @given(who=PARTIES, place=st.sampled_from(["factory", "forwarder", "clone"]), data=st.binary(min_size=1, max_size=200))
 def test_any_other_selector_does_nothing(scene: Deposits, who: str, place: str, data: bytes) -> None:
     to = scene.address(1) if place == "clone" else getattr(scene, place)

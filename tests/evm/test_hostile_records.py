@@ -25,6 +25,7 @@ from tests.chains.harness import Watched
 from tests.evm.fakes import block_hash
 from tests.evm.hostile import PAID_IN, SENT, WALLET, World, scalars
 from tests.evm.network import devnet
+from tests.long_form import examples
 from tests.networks import POLYGON
 from tests.payments.scenes import make_payment
 from tests.transfers.scenes import SANDBOX
@@ -226,7 +227,8 @@ _receipt_changes = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(300), deadline=None)
 @given(log=_log_changes, receipt=_receipt_changes, left_out=st.sets(st.sampled_from(["address", "topics", "logs"])))
 def test_no_form_of_a_log_or_receipt_that_all_send_alike_stops_what_is_beside_it(
     log: dict[str, Any], receipt: dict[str, Any], left_out: set[str]

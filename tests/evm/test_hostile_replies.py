@@ -30,6 +30,7 @@ from payments.chains.providers import wire
 from payments.chains.providers.servers import LONGEST_TEXT, ProviderFailed
 from tests.evm.fakes import CHAIN_ID, FakeProvider
 from tests.evm.hostile import World, changes, values
+from tests.long_form import examples
 
 METHODS = sorted(set(re.findall(r'Call\("(eth_\w+)"', Path(questions.__file__).read_text())))
 
@@ -78,8 +79,9 @@ def test_every_operation_works_and_every_method_is_used_while_providers_are_hone
     assert all(map(users_of, METHODS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(change=changes(), providers=st.integers(1, 2))
 def test_no_answer_to_any_method_ends_in_another_exception(
     method: str, change: Callable[[Any], Any], providers: int
@@ -98,7 +100,8 @@ def test_a_block_of_no_time_of_this_calendar_is_no_answer(seconds: int) -> None:
     assert "Only 1 of 2" in outcome(operations()["head"], world.chain())
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(300), deadline=None)
 @given(
     reply=st.one_of(
         values, st.lists(st.fixed_dictionaries({"id": values}, optional={"result": values, "error": values}))

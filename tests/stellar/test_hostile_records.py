@@ -38,6 +38,7 @@ from payments.models import Deposit
 from payments.models import Payment as PaymentRow
 from payments.monitoring.alarm_rules import of_rows
 from payments.monitoring.states import AlarmKind
+from tests.long_form import examples
 from tests.networks import STELLAR
 from tests.payments.scenes import make_payment
 from tests.stellar.front import records
@@ -288,7 +289,8 @@ def test_two_that_lie_alike_are_not_believed_against_the_envelope(place: Place, 
 SIGNED = Keypair.from_raw_ed25519_seed(b"\x01" * 32)
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(100), deadline=None)
 @given(
     memo=st.one_of(
         st.just(NoneMemo()),
@@ -381,7 +383,8 @@ MEMOS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(200), deadline=None)
 @given(moved=st.lists(legs(), max_size=6), memo=MEMOS)
 def test_whatever_a_contract_can_move_is_read_for_us_exactly(moved: list[dict[str, Any]], memo: dict[str, Any]) -> None:
     changed = {f"transaction__{name}": value for name, value in memo.items()}
