@@ -108,6 +108,8 @@ class _Company:
         self._open()
         shop = self._first_merchant()
         self._back_up()
+        if not ARE_RATES_WAITED_FOR:
+            wake("payments.refresh_rates")
         self._consult_doctor("on the first day")
         with _receiver(self._installation.folder, self._trust) as received:
             hook = shop.call("POST", "/webhooks", url=f"https://{PUBLIC_ADDRESS}/hooks", events=["*"])
@@ -288,8 +290,6 @@ class _Company:
 
     def _sell(self, shop: Shop) -> None:
         self._payments: list[Record] = []
-        if not ARE_RATES_WAITED_FOR:
-            wake("payments.refresh_rates")
         deadline = time.monotonic() + 60
         wanted = [(network, coin) for network in self._mainnets for coin in COINS] * PAYMENTS_EACH
         while True:
