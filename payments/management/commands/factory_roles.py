@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--offer-to", help="Show how the owner hands the factory to this address.")
 
     def handle(self, *, env: str, network: str | None = None, offer_to: str | None = None, **options: Any) -> None:
-        wrong = []
+        wrong, has_factory = [], False
         for name in [network] if network else registry.networks(env):
             try:
                 chain = registry.chain(env, name)
@@ -42,6 +42,7 @@ class Command(BaseCommand):
                 raise CommandError(f"--offer-to: {error}") from error
             except (ImproperlyConfigured, ChainError, DomainError) as error:
                 raise CommandError(f"{name}: {error}") from error
+            has_factory = True
             self.stdout.write(f"{name}: {chain.factory}")
             wrong += [f"{name}: {role.name}" for role in roles if self._show(role)]
             self._show_appointment(chain.factory, {role.name: role for role in roles})
@@ -49,6 +50,8 @@ class Command(BaseCommand):
                 self._show_call("The owner offers it", chain.factory, deployment.offer_of_ownership(new_owner))
                 accepting = deployment.acceptance_of_ownership()
                 self._show_call(f"{new_owner} accepts it", chain.factory, accepting)
+        if not has_factory:
+            self.stdout.write(f"{network or 'No network'} of {env} has {'no' if network else 'a'} factory.")
         if wrong:
             raise CommandError(f"Not as the settings say: {'; '.join(wrong)}.")
 
