@@ -3,7 +3,7 @@
 ARG PYTHON=python:3.13-slim
 FROM ${PYTHON} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-# requirements-kms.txt for keys in AWS KMS: 30 MB more.
+# requirements-kms.txt for keys in AWS KMS: 30 MB more. requirements-telemetry.txt for errors and traces: docs/metrics.md.
 ARG REQUIREMENTS=requirements.txt
 COPY ${REQUIREMENTS} /tmp/requirements.txt
 # Wheels alone, so that nothing is compiled or run, each of the digest that the lock has. The embedded PostgreSQL is for

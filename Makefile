@@ -147,6 +147,9 @@ lock: $(VENV)/.development ## Pin every dependency anew
 		--no-annotate --no-header pyproject.toml --extra kms --constraint requirements.txt \
 		--output-file requirements-kms.txt $(LOCK_ARGS)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header pyproject.toml --extra otel --extra sentry --constraint requirements.txt \
+		--output-file requirements-telemetry.txt $(LOCK_ARGS)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group pyproject.toml:proofs --output-file requirements-proofs.txt $(LOCK_ARGS)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header --group pyproject.toml:site --output-file requirements-docs.txt $(LOCK_ARGS)

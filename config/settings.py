@@ -529,6 +529,11 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 ALIVE_FILE = variables.text("ALIVE_FILE")
 """A file that a worker, beat or the signer renews every few seconds while all is well; empty for none."""
+SENTRY_DSN = variables.text("SENTRY_DSN")
+OTEL_EXPORTER_OTLP_ENDPOINT = variables.text("OTEL_EXPORTER_OTLP_ENDPOINT")
+"""Where errors and traces go; empty for nowhere."""
+variables.conceal(variables.text("OTEL_EXPORTER_OTLP_HEADERS"))
+variables.conceal_keys_in(SENTRY_DSN)
 METRICS_PORT = variables.integer("METRICS_PORT", 0)
 METRICS_ADDRESS = variables.text("METRICS_ADDRESS", "127.0.0.1")
 """Where beat serves /metrics; port 0 for nowhere."""

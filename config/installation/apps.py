@@ -12,3 +12,6 @@ class InstallationConfig(AppConfig):
         from config.doctor import database, host, outside  # noqa: F401 - register what doctor looks at
         from config.installation import checks  # noqa: F401 - registers the system check
         from config.installation.backups import doctor  # noqa: F401 - as these
+        from config.process import telemetry
+
+        telemetry.begin()

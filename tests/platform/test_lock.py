@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ("requirements.txt", "requirements-dev.txt", "requirements-kms.txt")
+FILES = ("requirements.txt", "requirements-dev.txt", "requirements-kms.txt", "requirements-telemetry.txt")
 
 
 def pinned(name: str) -> dict[str, str]:
@@ -34,17 +34,20 @@ def test_every_line_is_a_version_with_hashes_and_nothing_else(name: str) -> None
 
 
 def test_development_runs_on_what_production_runs_on() -> None:
-    runtime, development, with_kms = map(pinned, FILES)
+    runtime, development, *with_extras = map(pinned, FILES)
     assert runtime.items() <= development.items()
-    assert runtime.items() < with_kms.items() <= development.items()
+    for extra in with_extras:
+        assert runtime.items() < extra.items() <= development.items()
 
 
 def test_every_dependency_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    always, extras = project["project"]["dependencies"], project["project"]["optional-dependencies"]
     wanted = {
-        FILES[0]: project["project"]["dependencies"],
-        FILES[1]: project["project"]["dependencies"] + project["dependency-groups"]["dev"],
-        FILES[2]: project["project"]["dependencies"] + project["project"]["optional-dependencies"]["kms"],
+        FILES[0]: always,
+        FILES[1]: always + project["dependency-groups"]["dev"],
+        FILES[2]: always + extras["kms"],
+        FILES[3]: always + extras["otel"] + extras["sentry"],
     }
     for name, requirements in wanted.items():
         names = {re.split(r"[\[<>=]", requirement)[0].lower() for requirement in requirements}

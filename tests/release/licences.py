@@ -30,6 +30,7 @@ ONLY_THESE = {
 """Packages under another licence, with the reason why they may be shipped all the same."""
 
 SPELLINGS = {
+    "3-Clause BSD License": "BSD-3-Clause",
     "BSD 3-Clause OR Apache-2.0": "BSD-3-Clause OR Apache-2.0",
     "MIT License": "MIT",
     "New BSD": "BSD-3-Clause",

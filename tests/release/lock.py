@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = {"": "requirements.txt", "-kms": "requirements-kms.txt"}
+LOCKS = {"": "requirements.txt", "-kms": "requirements-kms.txt", "-telemetry": "requirements-telemetry.txt"}
 """By what stands behind the release in the names of files about it."""
 
 
