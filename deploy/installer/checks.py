@@ -61,7 +61,7 @@ def postgresql(environment: Mapping[str, str], *, as_postgres: bool = False) -> 
     """Whether the server can be reached with this environment of psql, and is new enough."""
     code, said = psql(environment, "SHOW server_version_num", as_postgres=as_postgres)
     if code:
-        return Found("postgresql", False, said.strip().splitlines()[-1] if said.strip() else "psql failed")
+        return Found("postgresql", False, said.strip().splitlines()[0] if said.strip() else "psql failed")
     version = int(said.strip()) // 10_000
     return Found(
         "postgresql", version >= POSTGRESQL, f"{version}" if version >= POSTGRESQL else f"{version}; 15 is needed"
