@@ -12,7 +12,6 @@ import io
 import logging
 import os
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,7 +26,7 @@ from django.db import connections
 from django.utils import timezone
 
 from config.coins import COINS
-from config.embedded.postgres import DATABASE, SUPERUSER
+from config.embedded.postgres import DATABASE
 from config.environments import Environment
 from config.installation import services as standing
 from config.installation import tasks as installation_tasks
@@ -428,25 +427,20 @@ def _restore(house: House) -> list[Check]:
 
 
 def _dump(installation: Installation) -> Path:
-    server = installation.postgres
-    assert server is not None
-    folder = server.home / "dumps"
-    server._make_folder(folder)
-    path = folder / f"backup-{time.monotonic_ns()}"
-    place = ("-h", str(server.socket_folder), "-U", SUPERUSER, "-d", DATABASE)
-    server._run("pg_dump", "-Fc", *place, "-f", str(path))
-    return path
+    folder = installation.folder / "backups"
+    call_command("backup", to=folder, verbosity=0)
+    return max(folder.iterdir(), key=lambda path: path.stat().st_mtime)
 
 
-def _bring_back(installation: Installation, dump: Path) -> None:
+def _bring_back(installation: Installation, backup: Path) -> None:
     server = installation.postgres
     assert server is not None
     connections.close_all()
     with server.connect("postgres") as admin:
         admin.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)".encode())
         admin.execute(f"CREATE DATABASE {DATABASE}".encode())
-    server._run("pg_restore", "-h", str(server.socket_folder), "-U", SUPERUSER, "-d", DATABASE, str(dump))
     standing.forget()  # the processes are started again
+    call_command("restore", str(backup), stdout=io.StringIO())
 
 
 # --- the guard that is off ------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """A busy shop on three networks is restored from the backup of noon, after an afternoon in which money moved.
 
 Ethereum and polygon are real nodes, stellar is a Horizon and its network in this process; production's registry and
-adapters do the work. The backup is a `pg_dump`. What the adoption of sweeps is for, the control arm shows: without it
-coins that are in the hot wallet are called missing, and merchants are told so.
+adapters do the work. The backup is made and restored by the product's commands. What the adoption of sweeps is for, the
+control arm shows: without it coins that are in the hot wallet are called missing, and merchants are told so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""An upgrade amid payments: old processes go on while new migrations run, then new ones take over what is half done."""
+"""An upgrade amid payments: old processes go on while new migrations run, then new ones take over what is half done.
+
+Then back again: old processes take over from the new ones, on the new tables. Payers look at their pages fifty times a
+second all the while.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,12 @@ import urllib.error
 import urllib.request
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 
@@ -33,13 +38,20 @@ OLD = ""
 """A commit to upgrade from to this folder, instead of those."""
 
 SHOPPERS = 6
-BEFORE, OLD_ALONE, NEW_ALONE = 3, 12, 6
-"""Payments that are paid and refunded before the migrations, after them by the old processes, and by the new ones."""
+BEFORE, OLD_ALONE, NEW_ALONE, BACK_ALONE = 3, 12, 6, 6
+"""Payments that are paid and refunded before the migrations, after them by the old processes, by the new ones, and by
+the old ones once they are back."""
+
+READS_PER_SECOND = 50
+READERS = 4
+"""Readers of payers' pages, which have no budget of requests as merchants have in the sandbox."""
 
 PATIENCE_SECONDS = 60.0
 CONTROL_SECONDS = 4.0
 
-SHORT: dict[str, Any] = {"UPGRADES": 1, "OLD_ALONE": 6, "NEW_ALONE": 4, "CONTROL_SECONDS": 2.0}
+SHORT: dict[str, Any] = {
+    "UPGRADES": 1, "OLD_ALONE": 4, "NEW_ALONE": 3, "BACK_ALONE": 2, "READS_PER_SECOND": 20, "CONTROL_SECONDS": 2.0,
+}  # fmt: skip
 
 WALLET = "0x5a5A5a5a5A5a5a5a5a5A5a5A5A5a5a5A5A5A5A5A"
 WEB = [
@@ -159,6 +171,7 @@ class Shoppers:
         self.answers: list[Answer] = []
         self.journeys: list[Journey] = []
         self.payments: list[str] = []
+        self._pages: list[str] = []
         self.refunds: list[str] = []
         self._shop, self._keys = shop, keys
         self._refunding = [threading.Lock() for _ in keys]
@@ -189,6 +202,7 @@ class Shoppers:
         self._over.clear()
         shoppers = zip(self._keys, self._refunding, strict=True)
         self._threads = [threading.Thread(target=self._shop_on, args=each, daemon=True) for each in shoppers]
+        self._threads += [threading.Thread(target=self._read_on, daemon=True) for _ in range(READERS)]
         for thread in self._threads:
             thread.start()
 
@@ -211,18 +225,30 @@ class Shoppers:
     def slowest(self, since: float, until: float) -> float:
         return max((each.seconds for each in tuple(self.answers) if since <= each.at <= until), default=0.0)
 
+    def _read_on(self) -> None:
+        """Look at payers' pages, as often as is this reader's share; what it falls behind by is not made up for."""
+        while not self._over.is_set():
+            due = time.monotonic() + READERS / READS_PER_SECOND
+            if self._pages:
+                self._ask(random.choice(self._pages[-READERS:]))
+            self._over.wait(max(0.0, due - time.monotonic()))
+
     def _call(self, key: dict[str, str], path: str, body: dict[str, Any]) -> Any:
         """The record, or None where there is none."""
-        data = json.dumps(body).encode()
         headers = {**key, "Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
+        content = self._ask(f"/sandbox/v1{path}", json.dumps(body).encode(), headers)
+        return json.loads(content) if content else None
+
+    def _ask(self, path: str, data: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
+        """The reply of a web; empty for one that refuses, or for none."""
         with self._choosing:
             web = random.choice(self._webs)
             self._underway[web] += 1
-        request = urllib.request.Request(f"{web}/sandbox/v1{path}", data, headers)  # noqa: S310 - our own
-        began, status, record, refusal = time.monotonic(), 0, None, ""
+        request = urllib.request.Request(f"{web}{path}", data, dict(headers or {}))  # noqa: S310 - our own
+        began, status, content, refusal = time.monotonic(), 0, b"", ""
         try:
             with urllib.request.urlopen(request, timeout=40) as reply:  # noqa: S310 - our own
-                status, record = reply.status, json.load(reply)
+                status, content = reply.status, reply.read()
         except urllib.error.HTTPError as error:
             status = error.code
             refusal = f"{path} {error.read(1000).decode(errors='replace')}" if status < 500 else ""
@@ -232,7 +258,7 @@ class Shoppers:
             with self._choosing:
                 self._underway[web] -= 1
         self.answers.append(Answer(began, time.monotonic() - began, status, refusal))
-        return record
+        return content
 
     def _shop_on(self, key: dict[str, str], refunding: threading.Lock) -> None:
         while not self._over.is_set():
@@ -252,6 +278,7 @@ class Shoppers:
         if payment is None:
             return None
         self.payments.append(payment["id"])
+        self._pages.append(urlsplit(payment["url"]).path)
         if self._call(key, f"/payments/{payment['id']}/simulate", {"scenario": "exact"}) is None:
             return None
         if not self._hears_of("payment.completed", payment["id"]):
@@ -287,7 +314,7 @@ def run(installation: Installation, _chance: random.Random) -> list[Check]:
             progress.say(f"{_name(old)} to {_name(new)}: {figures[-1]}", now=True)
             logs += before.log + after.log
             if number < len(upgrades) - 1:
-                after.stop(*PROCESSES)
+                before.stop(*PROCESSES)
         checks = _checks_of(installation, shop, shoppers, figures, logs)
         checks.append(_control(installation, shoppers))
     return checks
@@ -304,16 +331,20 @@ class Figure:
     old_alone: int
     is_settled: bool
     half_done: int
+    back_alone: int
+    """Journeys by the old processes once they had taken over again."""
+    requests_per_second: float
 
     def __str__(self) -> str:
         return (
             f"migrations took {self.migrating_seconds:.1f} s, the slowest answer {self.slowest_seconds:.2f} s; "
-            f"{self.old_alone} journeys by old processes after them; {self.half_done} half done when those ended"
+            f"{self.old_alone} journeys by old processes after them; {self.half_done} half done when those ended; "
+            f"{self.back_alone} by old ones again; {self.requests_per_second:.0f} requests a second"
         )
 
 
 def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Progress) -> Figure:
-    """With the old processes running; leave the new ones running."""
+    """With the old processes running, and leave them running again."""
     shoppers.turn_to(before.url)
     begun = time.monotonic()
     shoppers.start()
@@ -341,9 +372,32 @@ def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Prog
     before.stop("web")
     stopped = time.monotonic()
     _wait_for(lambda: shoppers.ended(stopped) >= NEW_ALONE)
+    back_alone = _go_back(before, after, shoppers)
     shoppers.stop()
-    slowest = shoppers.slowest(migrating, migrated)
-    return Figure(migrated - migrating, code == 0, is_ready, slowest, old_alone, settled == 0, half_done)
+    return Figure(
+        migrated - migrating,
+        code == 0,
+        is_ready,
+        shoppers.slowest(migrating, migrated),
+        old_alone,
+        settled == 0,
+        half_done,
+        back_alone,
+        sum(shoppers.statuses(begun).values()) / (time.monotonic() - begun),
+    )
+
+
+def _go_back(before: Version, after: Version, shoppers: Shoppers) -> int:
+    """Web first, as docs/upgrading.md says; how many journeys old processes alone then ended."""
+    before.start("web")
+    shoppers.turn_to(before.url, after.url)
+    shoppers.turn_to(before.url)
+    after.stop("web")
+    before.start("worker", "beat")
+    after.stop("worker", "beat")
+    back = time.monotonic()
+    _wait_for(lambda: shoppers.ended(back) >= BACK_ALONE)
+    return shoppers.ended(back)
 
 
 def _checks_of(
@@ -375,6 +429,11 @@ def _checks_of(
         ),
         Check(
             f"old processes alone do {OLD_ALONE} journeys after the migrations", f"{old_alone}", old_alone >= OLD_ALONE
+        ),
+        Check(
+            f"old processes take over again, and do {BACK_ALONE} journeys on the new tables",
+            f"{min(each.back_alone for each in figures)}",
+            all(each.back_alone >= BACK_ALONE for each in figures),
         ),
         Check("every payment is paid and refunded in part, once", f"{paid} of {payments}", paid == payments),
         Check("every refund is paid", f"{refunded} of {refunds}", refunded == refunds == payments),
