@@ -41,7 +41,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--answers", type=Path, help="a file of answers, NAME=value, that only its owner may read")
     parser.add_argument("--check", action="store_true", help="only look whether everything is there")
     parser.add_argument("--back", action="store_true", help="go back to the release before; migrations stay")
-    parser.add_argument("--kms", action="store_true", help="also install what keys in AWS KMS take")
+    parser.add_argument(
+        "--packages", choices=("kms", "telemetry"), help="also those for keys in AWS KMS, or for traces"
+    )
     parser.add_argument("--wheels", type=Path, help="a folder with the packages, where the index cannot be reached")
     parser.add_argument("--root", type=Path, default=Path("/"), help="a folder in the place of /, for a trial")
     parser.add_argument("--environment", type=Path, help="an environment with the packages, for a trial")
@@ -63,7 +65,7 @@ def _install(places: Places, options: argparse.Namespace) -> int:
         services.make_account()
 
     _say("Release and packages: some minutes the first time")
-    lock = "requirements-kms.txt" if options.kms else "requirements.txt"
+    lock = f"requirements-{options.packages}.txt" if options.packages else "requirements.txt"
     folder = release.install(places, lock=lock, environment=options.environment, wheels=options.wheels)
     if is_new:
         settings.make(places, answers)
