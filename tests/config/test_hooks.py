@@ -41,7 +41,8 @@ def test_what_a_checkout_itself_lacks_is_not_taken_for_a_missing_checkout() -> N
 
 def test_without_a_checkout_the_networks_of_devnet_say_where_they_are(tmp_path: Path) -> None:
     """With what the image has."""
-    copied = [line.split()[1] for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("COPY ")]
+    lines = [line.split() for line in (ROOT / "Dockerfile").read_text().splitlines()]
+    copied = [name for line in lines if line[:1] == ["COPY"] for name in line[1:-1]]
     for name in copied:
         if (source := ROOT / name).is_dir():
             shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
