@@ -57,6 +57,8 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
         "config/celery.py",
         "config/wsgi.py",
         "config/embedded/background.py",
+        "config/installation/backups/drilling.py",  # hands its own settings to the commands of a drill
+        "config/installation/backups/programs.py",  # hands its own environment to PostgreSQL's programs
         "config/embedded/finding.py",  # hands the settings of the run it found to a command
         "config/embedded/postgres.py",
         "config/embedded/supervisor.py",
