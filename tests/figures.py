@@ -16,7 +16,7 @@ import django
 from django.apps import apps
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("config", "merchants", "payments", "refunds", "settlements", "webhooks")
+ROOMS = ("config", "deploy", "merchants", "payments", "refunds", "settlements", "webhooks")
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -59,7 +59,7 @@ def main() -> None:
     ours = [model for model in apps.get_models() if model.__module__.partition(".")[0] in ROOMS]
     settings = re.findall(r"^#?([A-Z][A-Z0-9_]*)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)
     commands = [name for name in files if re.search(r"/management/commands/[a-z]\w*\.py$", name)]
-    pages = [name for name in files if re.fullmatch(r"docs/[^/]*\.md", name)]
+    pages = [name for name in files if re.fullmatch(r"docs/(?!adr/).*\.md", name)]
     decisions = [name for name in files if re.fullmatch(r"docs/adr/0.*\.md", name)]
     tests = code.pop("tests")
     in_migrations = sum(code_lines((ROOT / name).read_text(encoding="utf-8")) for name in migrations)
