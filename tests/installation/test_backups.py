@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -23,6 +24,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config.embedded.postgres import EmbeddedPostgres
 from config.installation import services as standing
+from config.installation.backups import making
 from config.installation.backups.archive import Reader, Writer
 from config.installation.models import BackupRun, Sign
 from merchants.ledger.models import Account
@@ -65,7 +67,8 @@ def backup(django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPath
             with working_on(server):
                 standing.keep_pulse()
                 payment = pay_and_confirm(make_payment(network=POLYGON))
-                call_command("backup", to=folder, verbosity=0)
+                with patch.object(making, "PIECE_BYTES", 2**16):  # several pieces, as of a large database
+                    call_command("backup", to=folder, verbosity=0)
                 [file] = folder.iterdir()
             yield Backup(server, file, payment.pk)
         finally:
@@ -130,6 +133,16 @@ def with_manifest(**changed: Any) -> Callable[[bytes], bytes]:
     return change
 
 
+def whole_of_a_cut_dump(content: bytes) -> bytes:
+    """As if the programs that made it had agreed on less: PostgreSQL finds out among the last tables."""
+    reader, target = Reader(io.BytesIO(content)), io.BytesIO()
+    writer = Writer(target)
+    writer.write_manifest(reader.manifest)
+    writer.write_piece(b"".join(reader.pieces())[:-3000])
+    writer.close()
+    return target.getvalue()
+
+
 def one_byte_changed(content: bytes) -> bytes:
     return content[: len(content) // 2] + bytes([content[len(content) // 2] ^ 1]) + content[len(content) // 2 + 1 :]
 
@@ -139,6 +152,7 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut in the dump": (cut(100_000), "was cut"),
     "cut in the manifest": (lambda content: content[:700], "was cut"),
     "one byte of it changed": (one_byte_changed, "bytes of it have changed"),
+    "whole, of a dump that is cut": (whole_of_a_cut_dump, "pg_restore failed"),
     "something else": (lambda content: b"-- PostgreSQL database dump --\n" * 50, "gpg failed"),
     "empty": (lambda content: b"", "gpg failed"),
     "of a later version": (with_manifest(migrations={"payments": ["0999_later"]}), "does not know payments.0999_later"),
