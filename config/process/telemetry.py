@@ -45,6 +45,7 @@ def _report_errors() -> None:
         include_source_context=False,
         max_request_body_size="never",
         max_breadcrumbs=0,
+        trace_propagation_targets=[],  # else providers are sent headers with the DSN's key and the release
         send_client_reports=False,
         auto_session_tracking=False,
     )

@@ -87,7 +87,11 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]], dict[str, str
         90,
     ),
     "BallastFewProviders": (
-        [series("ballast_provider_up", f'{PLACE},provider="{one}"', f"{up}+0x120") for one, up in (("a", 1), ("b", 0))],
+        [
+            series("ballast_provider_up", f'{PLACE},provider="{one}",instance="{beat}"', f"{up}+0x120")
+            for one, up in (("a", 1), ("b", 0))
+            for beat in (1, 2)
+        ],
         [series("ballast_provider_up", f'{PLACE},provider="{one}"', "1+0x120") for one in "ab"],
         {"network": "polygon"},
         10,

@@ -58,7 +58,7 @@ def scraped(installation: Installation) -> dict[str, float]:
 def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> None:
     settings.WEBHOOK_PORTS = []
     installation = Installation(kept_seconds=0, late=timedelta())
-    assert "ballast_payments_total sandbox completed" not in scraped(installation)
+    assert scraped(installation)["ballast_payments_total production completed"] == 0, "increase() needs a beginning"
 
     payment = make_payment(ETHEREUM)
     endpoint_at(shop.url(), payment.merchant)
@@ -80,10 +80,12 @@ def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> 
     client.call("GET", f"/payments/{payment.public_id}")
     client.call("GET", "/payments/pay_unknown")
     client.call("GET", "/nothing/here")
+    client.call("BREW", f"/payments/{payment.public_id}")
     RECORDER.flush()
 
     found = scraped(installation)
     assert {name: found.get(name) for name in EXPECTED} == EXPECTED
+    assert not any("BREW" in name for name in found), "a caller can name a method of their own each time"
     assert 0 < found["ballast_payouts_oldest_seconds sandbox approval polygon"] < 60
     assert 3600 <= found["ballast_backup_age_seconds made"] < 3660
     assert 3600 <= found["ballast_backup_age_seconds made"] < 3700
@@ -128,6 +130,7 @@ EXPECTED: dict[str, float] = {
     "ballast_webhook_delivery_seconds_count sandbox": 1,
     "ballast_http_requests_total sandbox GET /sandbox/v1/payments/<str:payment_id> 200": 1,
     "ballast_http_requests_total sandbox GET /sandbox/v1/payments/<str:payment_id> 404": 1,
+    "ballast_http_requests_total sandbox other /sandbox/v1/payments/<str:payment_id> 405": 1,
     **{f"ballast_metrics_failures_total {name}": 0 for name in ("payouts", "findings", "networks", "requests")},
 }
 

@@ -34,6 +34,8 @@ client = Client(raise_request_exception=False)
 address = "/probe/tok_secret?mail=grace@example.com"
 reply = client.post(address, {"note": "grace@example.com"}, HTTP_COOKIE="a=sk_live_1", HTTP_HOST="127.0.0.1")
 print(reply.status_code)
+import httpx
+httpx.post(settings.OTEL_EXPORTER_OTLP_ENDPOINT.replace("127.0.0.1", "localhost") + "/a-provider")
 import sentry_sdk
 from opentelemetry import trace
 sentry_sdk.flush()
@@ -51,14 +53,17 @@ class Receiver(ThreadingHTTPServer):
     """Takes whatever is posted, as Sentry and a collector of OpenTelemetry do."""
 
     received: dict[str, bytes]
+    headers: dict[str, set[str]]
 
 
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        names = {name.lower() for name in self.headers}
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         assert isinstance(self.server, Receiver)
+        self.server.headers[self.path] = names
         self.server.received[self.path] = self.server.received.get(self.path, b"") + body
         self.send_response(200)
         self.end_headers()
@@ -70,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with Receiver(("127.0.0.1", 0), _Handler) as server:
-        server.received = {}
+        server.received, server.headers = {}, {}
         Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -87,7 +92,10 @@ def test_type_and_place_of_an_error_leave_and_nothing_of_a_payer_or_a_key(receiv
         OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{here}",
     )
     assert ended.stdout.split()[-1:] == ["500"], ended.stderr
-    assert set(receiver.received) == {"/api/7/envelope/", "/v1/traces"}
+    assert set(receiver.received) == {"/api/7/envelope/", "/v1/traces", "/a-provider"}
+    assert not receiver.headers["/a-provider"] & {"sentry-trace", "baggage", "traceparent"}, (
+        "who else is asked learns nothing"
+    )
     error, traces = receiver.received["/api/7/envelope/"], receiver.received["/v1/traces"]
     assert b'"ValueError"' in error
     assert b'"fail"' in error

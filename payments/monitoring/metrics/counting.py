@@ -15,16 +15,20 @@ from typing import Any
 
 from django.db import connection
 from django.urls import Resolver404, resolve
+from django.views import View
 
 from config import ids
 from config.database.counters import MADE_AT
 from config.database.database_time import database_now
+from config.environments import Environment
 from payments.monitoring.metrics import definitions as metrics
 from payments.monitoring.metrics.definitions import Metric
 
 LATE = timedelta(minutes=1)
 AT_ONCE = timedelta(minutes=15)
 """A look reads no more: what is older, because nobody scraped for so long, is not counted."""
+
+METHODS = frozenset(map(str.upper, View.http_method_names))
 
 
 @dataclass(slots=True)
@@ -64,7 +68,9 @@ class Counted:
         for row in rows:
             labels, rest = row[:number], row[number:]
             if self.metric is metrics.HTTP:
-                labels = (*labels[:2], route_of(labels[2]), str(labels[3]))
+                environment, method, path, status = labels
+                method = method if method in METHODS else "other"  # callers make up their own
+                labels = (environment, method, route_of(path), str(status))
             if not self.metric.buckets:
                 self.totals[labels] += rest[0]
                 continue
@@ -114,11 +120,17 @@ _REQUESTS = """
     WHERE id >= %(first)s AND id < %(end)s GROUP BY 1, 2, 3, 4
 """
 
+_BEGINNING: dict[tuple[str, ...], int] = {
+    (environment, status): 0 for environment in Environment.values for status in ("completed", "expired")
+}
+"""Series that an alert compares: of one that appears with its first payment, increase() would not know the first, and
+an alert on none that completed could not fire."""
+
 
 def counters(late: timedelta = LATE) -> Mapping[str, Counted]:
     """Counters that begin with their first look, by the name of their reading."""
     return {
-        "payments": Counted(metrics.PAYMENTS, late, _PAYMENTS),
+        "payments": Counted(metrics.PAYMENTS, late, _PAYMENTS, defaultdict(int, _BEGINNING)),
         "credits": Counted(metrics.CREDIT_SECONDS, late, _CREDITS),
         "deliveries": Counted(metrics.DELIVERY_SECONDS, late, _DELIVERIES),
         "requests": Counted(metrics.HTTP, late, _REQUESTS),

@@ -187,7 +187,8 @@ PROVIDER_UP = Metric(
     Alert(
         "BallastFewProviders",
         "fewer than 2 are up on a network of production for 5 minutes",
-        'sum by (network) (ballast_provider_up{environment="production"}) < 2',
+        # Two beats, as in deploy/kubernetes, both serve each provider's series: it counts once.
+        'sum by (network) (max by (network, provider) (ballast_provider_up{environment="production"})) < 2',
         "5m",
         "warning",
         "Two must agree before money is credited: add a provider, or repair one.",
