@@ -21,7 +21,7 @@ from django.http.request import validate_host
 from config.doctor.registry import Asked, Finding, fail, ok, register, warn
 
 OLDEST_PYTHON: Final = (3, 11)
-OLDEST_REDIS: Final = 6
+OLDEST_REDIS: Final = (6, 2)
 
 DISK_FAILS_BELOW_GB: Final = 1.0
 DISK_WARNS_BELOW_GB: Final = 5.0
@@ -120,8 +120,10 @@ def check_redis(asked: Asked) -> Iterator[Finding]:
         client.close()
     version, policy = str(about["redis_version"]), about.get("maxmemory_policy", "noeviction")
     used, most = int(about.get("used_memory", 0)), int(about.get("maxmemory", 0))
-    if int(version.partition(".")[0]) < OLDEST_REDIS:
-        yield fail("redis", f"Redis {version} is too old.", f"Install Redis {OLDEST_REDIS} or newer.")
+    if tuple(map(int, version.split(".")[:2])) < OLDEST_REDIS:
+        yield fail(
+            "redis", f"Redis {version} is too old.", f"Install Redis {'.'.join(map(str, OLDEST_REDIS))} or newer."
+        )
     elif about.get("role") != "master":
         yield fail(
             "redis", "The server takes no writes: it is a replica.", "Let REDIS_URL name the primary, or its sentinels."

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -266,6 +268,8 @@ def put_provider_aside(world: World) -> None:
 LATE = timedelta(hours=1)
 SMTP = {"EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend", "EMAIL_HOST": "127.0.0.1"}
 
+OLD_REDIS = {"redis_version": "6.0.16", "role": "master"}
+
 FAULTS: dict[str, tuple[str, str, Level, str, Fault]] = {
     "a migration is pending": (
         *("migrations", "migrations", Level.FAIL, "webhooks.0001_tables"),
@@ -310,6 +314,10 @@ FAULTS: dict[str, tuple[str, str, Level, str, Fault]] = {
     "redis is away": (
         *("redis", "redis", Level.FAIL, "does not answer"),
         set_to(REDIS_SERVERS=RedisServers.parse(f"redis://127.0.0.1:{free_port()}/0")),
+    ),
+    "redis is too old": (
+        *("redis", "redis", Level.FAIL, "6.0.16 is too old"),
+        set_to(REDIS_SERVERS=SimpleNamespace(client=lambda **_: Mock(info=lambda: OLD_REDIS))),
     ),
     "the mail server is away": (
         *("mail server", "mail server", Level.FAIL, "Connection refused"),
