@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, ProgrammingError
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
@@ -25,7 +27,7 @@ from config.installation.migration_locks import (
     removed_by,
     statements_in,
 )
-from config.installation.models import BackupRun
+from config.installation.models import BackupRun, Sign, Standstill
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.people.mailing import write_mail
 from tests.networks import ETHEREUM
@@ -150,3 +152,22 @@ class TestUpgradeCheck:
         said = check()
         for words in ("found 2 errors", "1 transfers that are signed", "1 mails", "made none", "Do not begin"):
             assert words in said
+
+    def test_one_does_not_begin_where_nobody_could_look(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        module = "payments.monitoring.management.commands.upgrade_check"
+
+        def fail_by(error: Exception) -> Callable[[], None]:
+            def fail() -> None:
+                raise error
+
+            return fail
+
+        for asked in ("require_tables_of_release", "last_runs"):
+            with monkeypatch.context() as patched:
+                patched.setattr(f"{module}.{asked}", fail_by(OperationalError("connection refused")))
+                assert "Do not begin" in check(), asked
+        monkeypatch.setattr(f"{module}.last_runs", fail_by(ProgrammingError("no such column")))
+        assert "may begin" in check()
+        Standstill.objects.create(sign=Sign.COPIED, message="A copy", complete_until=timezone.now())
+        assert "It stands still: A copy" in check()
+        assert "Do not begin" in check()
