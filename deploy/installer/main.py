@@ -77,12 +77,14 @@ def _install(places: Places, options: argparse.Namespace) -> int:
     changed = _prepare(places, folder)
     changed |= services.put_units(places, folder)
     changed |= release.make_current(places, folder)
+    if changed:
+        places.to_restart.write_text("", encoding="utf-8")
     _make_operator(places, folder, answers)
-    host = env_files.read(places.settings / "ballast.env")["ALLOWED_HOSTS"].split(",")[0]
-    if changed and not places.is_a_trial:
+    is_left = places.to_restart.exists()
+    if is_left:
         _say("Starting the processes, the web last")
-        services.restart(host, is_new=is_new)
-    _say("Done." if changed else "Nothing was left to do.")
+        _restart(places, is_new=is_new)
+    _say("Done." if is_left else "Nothing was left to do.")
     return _doctor(places, folder)
 
 
@@ -91,6 +93,9 @@ def _all_well(places: Places, answers: Answers, *, is_new: bool) -> bool:
     if is_new:
         server, redis = settings.Server(answers(FIRST[1])), answers(FIRST[2])
         found.append(checks.postgresql(server.environment, as_postgres=server.is_local))
+        if settings.has_tables(server):
+            text = f"it has tables already: put back {places.settings} of that installation, which has their keys"
+            found.append(checks.Found("database", False, text))
         found += checks.ports() if not places.is_a_trial else ()
         if answers.known("proxy") == "nginx":
             missing = [each for each in map(answers, questions.CERTIFICATE) if not Path(each).exists()]
@@ -154,11 +159,17 @@ def _make_operator(places: Places, folder: Path, answers: Answers) -> None:
 def _go_back(places: Places) -> int:
     folder = release.go_back(places)
     services.put_units(places, folder)
-    if not places.is_a_trial:
-        host = env_files.read(places.settings / "ballast.env")["ALLOWED_HOSTS"].split(",")[0]
-        services.restart(host, is_new=False, is_back=True)
+    _restart(places, is_new=False, is_back=True)
     _say(f"Back at {folder.name}. The migrations stay.")
     return _doctor(places, folder)
+
+
+def _restart(places: Places, *, is_new: bool, is_back: bool = False) -> None:
+    """Until all of them have started, the next run has it left to do."""
+    if not places.is_a_trial:
+        host = env_files.read(places.settings / "ballast.env")["ALLOWED_HOSTS"].split(",")[0]
+        services.restart(host, is_new=is_new, is_back=is_back)
+    places.to_restart.unlink(missing_ok=True)
 
 
 def _doctor(places: Places, folder: Path) -> int:

@@ -30,6 +30,11 @@ class Places:
         return self.home / "previous"
 
     @property
+    def to_restart(self) -> Path:
+        """A file that is there until the processes run the current release."""
+        return self.home / ".to-restart"
+
+    @property
     def settings(self) -> Path:
         return self.root / "etc" / "ballast"
 

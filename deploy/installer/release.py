@@ -57,10 +57,12 @@ def make_current(places: Places, release: Path) -> bool:
 
 
 def go_back(places: Places) -> Path:
-    """Make the release before the current one."""
-    if not places.previous.exists():
+    """Make the release before the current one. After a run that ended in the middle it is still the same one."""
+    left = places.to_restart.read_text(encoding="utf-8") if places.to_restart.exists() else ""
+    if not left and not places.previous.exists():
         raise Failed("There is no release before this one to go back to.")
-    release = places.previous.resolve()
+    release = places.home / left if left else places.previous.resolve()
+    places.to_restart.write_text(release.name, encoding="utf-8")
     make_current(places, release)
     return release
 

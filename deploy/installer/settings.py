@@ -33,6 +33,10 @@ class Server:
     def environment(self) -> dict[str, str]:
         return {"PGDATABASE": "postgres"} if self.is_local else psql_environment(self.url, PGDATABASE="postgres")
 
+    @property
+    def database(self) -> str:
+        return DATABASE if self.is_local else urlsplit(self.url).path.strip("/") or DATABASE
+
     def ask(self, script: str) -> str:
         code, said = psql(self.environment, script, as_postgres=self.is_local)
         if code:
@@ -40,18 +44,26 @@ class Server:
         return said.strip()
 
     def address_for(self, user: str, password: str) -> str:
-        name, query = DATABASE, ""
+        query = ""
         if self.is_local:
             place = f"127.0.0.1:{self.ask('SHOW port')}"
         else:
             parts = urlsplit(self.url)
-            place, name = parts.netloc.rpartition("@")[2], parts.path.strip("/") or DATABASE
+            place = parts.netloc.rpartition("@")[2]
             query = f"?{parts.query}" if parts.query else ""
-        return f"postgres://ballast_{user}:{password}@{place}/{name}{query}"
+        return f"postgres://ballast_{user}:{password}@{place}/{self.database}{query}"
 
 
 def is_installed(places: Places) -> bool:
     return (places.settings / "ballast.env").exists()
+
+
+def has_tables(server: Server) -> bool:
+    """Whether its database is of an installation: made anew, secrets would open nothing of it, and its processes
+    elsewhere would be locked out by the new passwords."""
+    environment = {**server.environment, "PGDATABASE": server.database}
+    script = "SELECT to_regclass('public.django_migrations') IS NOT NULL"
+    return psql(environment, script, as_postgres=server.is_local) == (0, "t\n")
 
 
 def make(places: Places, answers: Answers) -> None:
