@@ -18,13 +18,13 @@ from unittest.mock import patch
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from config.embedded.postgres import EmbeddedPostgres
 from config.installation import services as standing
-from config.installation.backups import making
+from config.installation.backups import drilling, making
 from config.installation.backups.archive import Reader, Writer
 from config.installation.models import BackupRun, Sign
 from merchants.ledger.models import Account
@@ -220,6 +220,14 @@ def test_the_newest_are_kept_and_one_that_fails_leaves_nothing(backup: Backup, t
         call_command("backup", to=tmp_path, keep=2, verbosity=0)
     assert len(list(tmp_path.iterdir())) == 3
     assert {stranger, older[-1]} < {*tmp_path.iterdir()}
+    later = tmp_path / f"{prefix}-20990101T000000Z.tar"  # somebody's clock was wrong
+    later.touch()
+    with working_on(backup.server):
+        call_command("backup", to=tmp_path, keep=1, verbosity=0)
+        made = BackupRun.objects.latest("ended_at").name
+        with pytest.raises(CommandError, match="--encrypt-to has no key"):
+            call_command("backup", to=tmp_path, encrypt_to="", keep=1, verbosity=0)
+    assert {path.name for path in tmp_path.iterdir()} == {stranger.name, later.name, made}
 
 
 def drill(file: Path) -> str:
@@ -232,6 +240,27 @@ def scratches(server: EmbeddedPostgres) -> int:
     with server.connect("postgres") as admin:
         found = admin.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'ballast_drill%'").fetchone()
     return int(str((found or [0])[0]))
+
+
+def test_a_drill_that_the_database_ends_is_noted_as_failed(backup: Backup, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("the disk is full")
+
+    monkeypatch.setattr("config.installation.backups.restoring.differences", fail)
+    with working_on(backup.server), pytest.raises(CommandError, match="the disk is full"):
+        drill(backup.file)
+    with working_on(backup.server):
+        noted = BackupRun.objects.filter(kind=BackupRun.Kind.DRILLED).latest("ended_at")
+    assert noted.fault == "OperationalError: the disk is full"
+    assert scratches(backup.server) == 0
+
+
+def test_what_a_drill_meets_is_told_to_no_server_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("SENTRY_DSN", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    for name in names:
+        monkeypatch.setenv(name, "https://key@errors.example.com/1")
+    given = drilling._environment({"dbname": "ballast_drill_1", "host": "/run/postgresql"})
+    assert {given[name] for name in names} == {""}
 
 
 def test_a_drill_finds_a_secret_that_no_key_opens(backup: Backup, settings: Settings, tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ def _run(session: BaseDatabaseWrapper, statement: str) -> None:
 
 
 def _environment(parameters: dict[str, Any]) -> dict[str, str]:
-    """Of a process whose database is this one, and whose settings are those of here."""
+    """Of a process whose database is this one, and whose settings are those of here; what it meets in the copy is told
+    to no server of errors or traces as if it were of the real one."""
     login = ":".join(quote(str(parameters[name]), safe="") for name in ("user", "password") if parameters.get(name))
     query = {name: value for name, value in parameters.items() if name.startswith("ssl") and value}
     host, port = (str(parameters.get(name) or "") for name in ("host", "port"))
@@ -120,4 +121,6 @@ def _environment(parameters: dict[str, Any]) -> dict[str, str]:
         "DATABASE_DIRECT_URL": "",
         "DATABASE_STATEMENT_TIMEOUT_SECONDS": "0",
         "LOG_LEVEL": "ERROR",
+        "SENTRY_DSN": "",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "",
     }

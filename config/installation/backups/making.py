@@ -60,7 +60,7 @@ def make_backup(to: str, *, encrypt_to: str = "", keep: int = 0, report: Report)
         raise BackupError(str(error)) from error
     except (OSError, Error) as error:
         raise BackupError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
-    removed = _remove_old(Path(to), _prefix(manifest), keep) if keep and to != STANDARD_OUTPUT else 0
+    removed = _remove_old(Path(to), _prefix(manifest), keep, made=name) if keep and to != STANDARD_OUTPUT else 0
     return Made(name, manifest, size, removed)
 
 
@@ -147,12 +147,14 @@ def _remove_unfinished(folder: Path, prefix: str) -> None:
             path.unlink()
 
 
-def _remove_old(folder: Path, prefix: str, keep: int) -> int:
+def _remove_old(folder: Path, prefix: str, keep: int, *, made: str) -> int:
+    """Never the one just made, whatever the dates of others say: a clock may have been wrong."""
     pattern = re.compile(re.escape(prefix) + r"\d{8}T\d{6}Z\.tar(\.age|\.gpg)?")
     found = sorted((path for path in folder.iterdir() if pattern.fullmatch(path.name)), key=lambda path: path.name)
-    for path in found[:-keep]:
+    old = [path for path in found[:-keep] if path.name != made]
+    for path in old:
         path.unlink()
-    return len(found[:-keep])
+    return len(old)
 
 
 def _sync(folder: Path) -> None:

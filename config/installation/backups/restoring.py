@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import IO, Any
 
+from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config.installation.backups.archive import Reader
@@ -54,17 +55,18 @@ def restore_backup(
 ) -> Manifest:
     """Into the empty database of this session. BackupError when it is not empty, when the backup is cut, changed, of
     a later version or under other keys, and when the copy is not as the manifest says."""
-    require_empty(session)
     try:
+        require_empty(session)
         with opened(file, identity) as reader:
             manifest = Manifest.read(reader.manifest)
             report(f"backup of {manifest.taken_at} by Ballast {manifest.release}, PostgreSQL {manifest.server}")
             _require_fitting(manifest, session, report, without_keys=without_keys)
             _restore(reader, manifest, session, report)
-    except OSError as error:
-        raise BackupError(f"{type(error).__name__}: {error}") from error
-    report("comparing with the manifest")
-    if found := list(differences(manifest, session)):
+        report("comparing with the manifest")
+        found = list(differences(manifest, session))
+    except (OSError, Error) as error:
+        raise BackupError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
+    if found:
         raise BackupError("The copy is not what was backed up; do not go on with it: " + "; ".join(found[:20]) + ".")
     if later := later_migrations(manifest):
         report(f"it lacks {len(later)} migrations of this version: run manage.py migrate next")

@@ -25,7 +25,6 @@ class Command(BaseCommand):
         parser.add_argument("--to", required=True, metavar="DIR|-", help="The folder; - for the standard output.")
         parser.add_argument(
             "--encrypt-to",
-            default="",
             metavar="KEY",
             help="A public key of age, or the id or address of one that GPG has.",
         )
@@ -36,11 +35,13 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         if options["keep"] < 0:
             raise CommandError("--keep takes a number from 1 on.")
+        if options["encrypt_to"] is not None and not options["encrypt_to"].strip():
+            raise CommandError("--encrypt-to has no key: nothing was made, rather than a file that anybody can read.")
         is_told = options["verbosity"] > 0
         try:
             made = make_backup(
                 options["to"],
-                encrypt_to=options["encrypt_to"],
+                encrypt_to=options["encrypt_to"] or "",
                 keep=options["keep"],
                 report=self.stderr.write if is_told else lambda _: None,
             )

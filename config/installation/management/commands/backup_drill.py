@@ -20,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="The file.")
+        parser.add_argument("file", help="The file; - for the standard input, decrypted.")
         parser.add_argument("--identity", default="", metavar="FILE", help="age's file of the private key.")
         parser.add_argument("--no-chain", action="store_true", help="Ask no chain.")
 
