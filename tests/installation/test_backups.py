@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
 import stat
@@ -26,7 +27,8 @@ from config.embedded.postgres import EmbeddedPostgres
 from config.installation import services as standing
 from config.installation.backups import drilling, making
 from config.installation.backups.archive import Reader, Writer
-from config.installation.models import BackupRun, Sign
+from config.installation.identity import Identity
+from config.installation.models import BackupRun, Installation, Sign
 from merchants.ledger.models import Account
 from payments.models import Payment
 from tests.installation.servers import Servers, working_on
@@ -253,6 +255,40 @@ def test_a_drill_that_the_database_ends_is_noted_as_failed(backup: Backup, monke
         noted = BackupRun.objects.filter(kind=BackupRun.Kind.DRILLED).latest("ended_at")
     assert noted.fault == "OperationalError: the disk is full"
     assert scratches(backup.server) == 0
+
+
+def test_a_copy_stands_still_where_its_tables_have_the_numbers_of_then(
+    backup: Backup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on another new server, where the same steps make the same numbers, and whose name nobody may read."""
+    with working_on(backup.server):
+        row = Installation.objects.get()
+    then = Identity("", row.database_oid, row.table_oid, row.timeline)
+    with backup.empty_database():
+        monkeypatch.setattr("config.installation.services.identity_here", lambda: then)
+        monkeypatch.setattr("config.installation.marker.read", lambda _: None)
+        restore(backup.file)
+        assert (standing.may_act(), standing.look() is None) == (False, False)
+        assert standing.current_standstill() is not None
+
+
+def test_nothing_is_restored_through_a_pooler(backup: Backup, settings: Settings) -> None:
+    settings.DATABASE_LIMITS = {**settings.DATABASE_LIMITS, "lock_timeout": "9s"}  # as if it had been dropped
+    with backup.empty_database(), pytest.raises(CommandError, match="A pooler stands between"):
+        restore(backup.file)
+
+
+def test_what_killed_drills_left_behind_is_dropped(backup: Backup, tmp_path: Path) -> None:
+    with backup.server.connect("postgres") as admin:
+        admin.execute(f"CREATE DATABASE ballast_drill_{os.getpid()}".encode())
+        admin.execute(b"CREATE DATABASE ballast_drill_1")
+    (tmp_path / "no backup").write_bytes(bytes(1024))
+    with working_on(backup.server), backup.server.connect("ballast_drill_1"), pytest.raises(CommandError) as told:
+        drill(tmp_path / "no backup")
+    assert "already exists" not in str(told.value)
+    assert scratches(backup.server) == 1  # the one that goes on
+    with backup.server.connect("postgres") as admin:
+        admin.execute(b"DROP DATABASE ballast_drill_1")
 
 
 def test_what_a_drill_meets_is_told_to_no_server_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:

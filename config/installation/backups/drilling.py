@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -77,6 +77,7 @@ def _scratch() -> Iterator[tuple[BaseDatabaseWrapper, dict[str, str]]]:
     name = f"ballast_drill_{os.getpid()}"
     with closing(new_session()) as beside:
         quoted = beside.ops.quote_name(name)
+        _drop_left_behind(beside)
         try:
             _run(beside, f"CREATE DATABASE {quoted} TEMPLATE template0")
         except Error as error:
@@ -93,6 +94,16 @@ def _scratch() -> Iterator[tuple[BaseDatabaseWrapper, dict[str, str]]]:
                 yield session, _environment(parameters)
         finally:
             _run(beside, f"DROP DATABASE {quoted} WITH (FORCE)")
+
+
+def _drop_left_behind(beside: BaseDatabaseWrapper) -> None:
+    """Of drills that were killed. PostgreSQL refuses it of one that goes on, as that has a session there."""
+    with beside.cursor() as cursor:
+        cursor.execute("SELECT datname FROM pg_database WHERE datname ~ '^ballast_drill_[0-9]+$'")
+        names = [name for (name,) in cursor.fetchall()]
+    for name in names:
+        with suppress(Error):
+            _run(beside, f"DROP DATABASE {beside.ops.quote_name(name)}")
 
 
 def _run(session: BaseDatabaseWrapper, statement: str) -> None:

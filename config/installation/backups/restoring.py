@@ -16,6 +16,7 @@ from typing import IO, Any
 from django.db import Error
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from config.database.sessions import SessionShared, require_own_session
 from config.installation.backups.archive import Reader
 from config.installation.backups.keys import fingerprints, missing_fallbacks, missing_keys
 from config.installation.backups.making import STANDARD_OUTPUT, Report
@@ -34,6 +35,9 @@ _SOMETHING = f"""
     SELECT relname FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'S') AND {OURS}
     ORDER BY relkind = 'S', relname LIMIT 1
 """  # noqa: S608 - constant
+
+_COPIED = "UPDATE installation_installation SET database_oid = 0, table_oid = 0"
+"""No table has this number: the copy stands still even on another server where its own happen to be those of then."""
 
 
 @contextmanager
@@ -56,14 +60,19 @@ def restore_backup(
     """Into the empty database of this session. BackupError when it is not empty, when the backup is cut, changed, of
     a later version or under other keys, and when the copy is not as the manifest says."""
     try:
+        require_own_session(session)  # pg_restore leaves settings in its session, which are nobody else's business
         require_empty(session)
         with opened(file, identity) as reader:
             manifest = Manifest.read(reader.manifest)
             report(f"backup of {manifest.taken_at} by Ballast {manifest.release}, PostgreSQL {manifest.server}")
             _require_fitting(manifest, session, report, without_keys=without_keys)
             _restore(reader, manifest, session, report)
+        with session.cursor() as cursor:
+            cursor.execute(_COPIED)
         report("comparing with the manifest")
         found = list(differences(manifest, session))
+    except SessionShared as error:
+        raise BackupError(str(error)) from error
     except (OSError, Error) as error:
         raise BackupError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
     if found:
