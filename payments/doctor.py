@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Final
 
 from django.conf import settings
@@ -38,6 +39,9 @@ from payments.rates.quoting import RateUnavailable, quote
 
 SILENT_SECONDS: Final = 120.0
 """A worker does something of each queue every few seconds, and notes it; the longest lease is as long as this."""
+
+FIRST_PRICES_SECONDS: Final = 60.0
+"""Prices are first asked for half a minute after the first start, and the exchanges need some seconds."""
 
 BLOCKS_OF_EVENTS: Final = 500
 """How many blocks providers are asked for in one query of events before they show how many they take."""
@@ -180,7 +184,8 @@ def check_prices(asked: Asked) -> Iterator[Finding]:
         except RateUnavailable:
             missing.append(coin)
     if missing:
-        yield fail(
+        grade = warn if _began_just_now() else fail
+        yield grade(
             "prices",
             f"There is none for {', '.join(missing)}: payments in it are refused.",
             "See that beat and the chain worker run, and that they reach the exchanges (RATE_SOURCE_URLS behind a "
@@ -188,6 +193,13 @@ def check_prices(asked: Asked) -> Iterator[Finding]:
         )
     else:
         yield ok("prices", f"{', '.join(COINS)} have one in dollars and euros.")
+
+
+def _began_just_now() -> bool:
+    """True if this installation has begun so lately that prices may not have been asked for: as when its installer
+    asks whether all is well."""
+    ages, _ = work.pulses()
+    return ages.get((task_runs.BEGAN, ""), inf) < FIRST_PRICES_SECONDS
 
 
 @register("signer", reads_database=False)

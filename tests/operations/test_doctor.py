@@ -233,6 +233,15 @@ def stop_beat(world: World) -> None:
         cursor.execute("SELECT set_config('application_name', 'ballast', true)")
 
 
+@contextmanager
+def without_prices(world: World) -> Iterator[None]:
+    def begin_earlier(world: World) -> None:
+        Pulse.objects.filter(kind=task_runs.BEGAN).update(at=F("at") - timedelta(minutes=2))
+
+    with override_settings(RATE_SOURCES=["kraken"]), rows(begin_earlier, world):
+        yield
+
+
 def run_reconcile(world: World) -> None:
     ReconcileRun.objects.create(
         options={"schedule": "quick"},
@@ -350,7 +359,8 @@ FAULTS: dict[str, tuple[str, str, Level, str, Fault]] = {
     ),
     "reconcile found something": ("reconcile", "reconcile", Level.FAIL, "1 errors", in_rows(run_reconcile)),
     "a provider has an alarm": ("alarms", "alarm", Level.WARN, "503", in_rows(put_provider_aside)),
-    "there are no prices": ("prices", "prices", Level.FAIL, "USDC, USDT, DAI", set_to(RATE_SOURCES=["kraken"])),
+    "there are no prices": ("prices", "prices", Level.FAIL, "USDC, USDT, DAI", without_prices),
+    "there are no prices yet": ("prices", "prices", Level.WARN, "USDC", set_to(RATE_SOURCES=["kraken"])),
     "nobody answers": (
         *("public address", "public address", Level.FAIL, "does not answer"),
         set_to(PUBLIC_URL=f"https://{HOST}:{free_port()}"),
