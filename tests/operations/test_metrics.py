@@ -21,6 +21,7 @@ from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.metrics import serving
 from payments.monitoring.metrics.definitions import METRICS
 from payments.monitoring.metrics.serving import Installation
+from payments.monitoring.models import NetworkSnapshot
 from payments.monitoring.reconciling import reconcile_due
 from payments.monitoring.states import AlarmKind
 from payments.monitoring.tasks import measure_networks
@@ -96,6 +97,11 @@ def test_a_world_with_a_little_of_everything(shop: Shop, settings: Settings) -> 
     with CaptureQueriesContext(connection) as queries:
         scraped(installation)
     assert len(queries) <= 75
+    NetworkSnapshot.objects.filter(environment=SANDBOX, network=POLYGON).update(providers=["one", "two"])
+    found = scraped(installation)
+    assert [found[f"ballast_provider_up sandbox polygon {each}"] for each in ("one", "two")] == [0, 1]
+    contradicted = [found[f"ballast_provider_disagreements_total sandbox polygon {each}"] for each in ("one", "two")]
+    assert contradicted == [1, 0], "increase() needs a beginning"
     port = settings.METRICS_PORT = free_port()
     server = serving.serve()
     assert server is not None

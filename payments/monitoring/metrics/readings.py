@@ -105,16 +105,20 @@ def networks() -> Iterator[Sample]:
     """Providers, and what the gas balances pay for, as last measured."""
     of_providers = Alarm.objects.filter(kind__in=PROVIDER_ALARMS.values())
     down = set(of_providers.open().values_list(*PLACE, "subject"))
+    disagreements: dict[tuple[str, ...], int] = {}
     for snapshot in snapshots_in_use():
         place = (snapshot.environment, snapshot.network)
         for name in snapshot.providers:
             yield Sample(metrics.PROVIDER_UP, (*place, name), (*place, name) not in down)
+            disagreements[*place, name] = 0
         if snapshot.measured_at and (cost := snapshot.costs.of_sweep(first_time=USUAL_ADDRESSES)):
             spendable = max(0, int(snapshot.native_balance) - int(snapshot.native_reserve))
             yield Sample(metrics.GAS, place, spendable // cost)
-    disagreements = of_providers.filter(kind=AlarmKind.PROVIDER_DISAGREES).order_by()
-    for *labels, count in disagreements.values_list(*PLACE, "subject").annotate(Count("pk")):
-        yield Sample(metrics.DISAGREEMENTS, tuple(labels), count)
+    raised = of_providers.filter(kind=AlarmKind.PROVIDER_DISAGREES).order_by()
+    for *labels, count in raised.values_list(*PLACE, "subject").annotate(Count("pk")):
+        disagreements[tuple(labels)] = count
+    for named, count in disagreements.items():
+        yield Sample(metrics.DISAGREEMENTS, named, count)
 
 
 def payouts() -> Iterator[Sample]:
