@@ -65,7 +65,7 @@ def _install(places: Places, options: argparse.Namespace) -> int:
         services.make_account()
 
     _say("Release and packages: some minutes the first time")
-    lock = f"requirements-{options.packages}.txt" if options.packages else "requirements.txt"
+    lock = f"requirements-{options.packages}.txt" if options.packages else None
     folder = release.install(places, lock=lock, environment=options.environment, wheels=options.wheels)
     if is_new:
         settings.make(places, answers)

@@ -18,18 +18,21 @@ BESIDE_THE_IMAGE = ("deploy", "LICENSE", "CHANGELOG.md", ".dockerignore", ".env.
 PACKAGES = ("config", "merchants", "payments", "refunds", "settlements", "webhooks")
 READY = ".ready"
 """A file of a release that is complete."""
+LOCK = ".lock"
+"""A file of a release that names the list of packages that it has."""
 
 
 class Failed(Exception):
     """A step failed; the message says which, and what it said."""
 
 
-def install(places: Places, *, lock: str, environment: Path | None, wheels: Path | None) -> Path:
+def install(places: Places, *, lock: str | None, environment: Path | None, wheels: Path | None) -> Path:
     """The folder of this release, with its packages; it is not current yet.
 
-    `environment` is one with the packages that is there already, `wheels` a folder to install them from.
+    `lock` is the list of packages, by default that of the current release, `environment` one with the packages that is
+    there already, `wheels` a folder to install them from.
     """
-    release = _folder(places)
+    release, lock = _folder(places), lock or _lock_of(places.current)
     if not release.exists():
         beside = release.with_name(f".{release.name}.new")
         shutil.rmtree(beside, ignore_errors=True)
@@ -40,8 +43,12 @@ def install(places: Places, *, lock: str, environment: Path | None, wheels: Path
         for path in (beside, *beside.rglob("*")):
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
         beside.rename(release)
-    if not (release / ".venv").exists() or not (release / READY).exists():
-        _make_environment(release, lock=lock, environment=environment, wheels=wheels)
+    is_ready = (release / ".venv").exists() and (release / READY).exists()
+    if not is_ready or _lock_of(release) != lock:
+        _make_environment(release, lock=lock, environment=environment, wheels=wheels, is_there=is_ready)
+        (release / LOCK).write_text(lock, encoding="utf-8")
+        if is_ready:
+            places.to_restart.write_text("", encoding="utf-8")
     return release
 
 
@@ -105,13 +112,22 @@ def _files() -> Iterator[Path]:
         yield from (path for path in found if "__pycache__" not in path.parts)
 
 
-def _make_environment(release: Path, *, lock: str, environment: Path | None, wheels: Path | None) -> None:
+def _lock_of(release: Path) -> str:
+    noted = release / LOCK
+    return noted.read_text(encoding="utf-8") if noted.exists() else "requirements.txt"
+
+
+def _make_environment(
+    release: Path, *, lock: str, environment: Path | None, wheels: Path | None, is_there: bool
+) -> None:
+    """`is_there`: its processes may run, and what they have stays."""
     target = release / ".venv"
     if environment is not None:
         target.unlink(missing_ok=True)
         target.symlink_to(environment)
         return
-    run(sys.executable, "-m", "venv", "--clear", target)
+    if not is_there:
+        run(sys.executable, "-m", "venv", "--clear", target)
     source = ["--no-index", "--find-links", wheels] if wheels else []
     pip = [target / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet"]
     run(*pip, "install", *source, "--only-binary", ":all:", "--require-hashes", "-r", release / lock)

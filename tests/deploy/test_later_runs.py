@@ -1,4 +1,4 @@
-"""A run of `deploy/install` that ended in the middle is gone on with by the next, in the same direction."""
+"""A run of `deploy/install` goes on with what one before has begun or chosen."""
 
 from __future__ import annotations
 
@@ -76,3 +76,25 @@ def test_no_secrets_are_made_for_a_database_that_has_tables(monkeypatch: pytest.
 
 def test_a_drill_connects_as_who_may_be_given_a_database() -> None:
     assert commands.database_user(["backup_drill", "-"]) == "owner"
+
+
+def test_an_upgrade_has_the_packages_that_were_chosen(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands_run: list[str] = []
+    monkeypatch.setattr(release, "run", lambda *words: commands_run.append(" ".join(map(str, words))))
+
+    def install(name: str, lock: str | None) -> list[str]:
+        folder = places.home / name
+        folder.mkdir(exist_ok=True)
+        commands_run.clear()
+        monkeypatch.setattr(release, "_folder", lambda _: folder)
+        release.install(places, lock=lock, environment=None, wheels=None)
+        for made in (folder / ".venv", folder / release.READY):
+            made.mkdir(exist_ok=True)
+        release.make_current(places, folder)
+        return [*commands_run]
+
+    assert "requirements.txt" in install("newest", None)[1]
+    assert install("newest", None) == []
+    added = install("newest", "requirements-kms.txt")  # on the release that runs
+    assert ("venv --clear" in added[0], "requirements-kms.txt" in added[0], places.to_restart.exists()) == (0, 1, 1)
+    assert "requirements-kms.txt" in install("later", None)[1]
