@@ -159,6 +159,23 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]], dict[str, str
 }
 
 
+TOLD_TWICE = {
+    "Open alarms": ("ballast_alarm_open", f'{PLACE},kind="refill_needed"', "60+0x120"),
+    "Errors of reconcile": ("ballast_invariant_findings", 'code="I1",severity="error"', "60+0x120"),
+    "Payments by status, an hour": ("ballast_payments_total", OF_PAYMENTS.format("expired"), "0+1x120"),
+    "Requests by status": (
+        *("ballast_http_requests_total", 'environment="production",method="GET",route="/v1",status="expired"'),
+        "0+3600x120",
+    ),
+}
+"""Series of which a panel adds up what it shows, by its title: it shows 60 of each."""
+
+
+def query_of(title: str) -> str:
+    [query] = [panel.query for panels in dashboard.ROWS.values() for panel in panels if panel.title == title]
+    return query.replace("$environment", "production")
+
+
 def expected(rule: Rule, labels: dict[str, str], summary: str) -> dict[str, Any]:
     annotations = {"summary": summary, "description": rule.description, "runbook_url": f"{URL}/docs/{rule.page}"}
     return {"exp_labels": {"severity": rule.severity, **labels}, "exp_annotations": annotations}
@@ -189,6 +206,29 @@ def cases() -> Iterator[dict[str, Any]]:
         info = [] if rule.name == "BallastMetricsAbsent" else [INFO]
         wanted = {rule.name: [expected(rule, labels, rule.summary)]}
         yield case(f"{rule.name} with its fault", [*info, *fault], minute, wanted)
+    few = [
+        series("ballast_payments_total", f'{OF_PAYMENTS.format(status)},instance="{beat}"', values)
+        for beat in (1, 2)
+        for status, values in (("completed", "0+0x120"), ("expired", "0+0.25x120"))
+    ]
+    yield case("15 payments an hour, said by two beats", [INFO, *few], 100, {"BallastPaymentsEndUnpaid": []})
+    yield {
+        "name": "the dashboard with two beats",
+        "interval": "1m",
+        "input_series": [
+            series(name, f'{labels},instance="{beat}"', values)
+            for name, labels, values in TOLD_TWICE.values()
+            for beat in (1, 2)
+        ],
+        "promql_expr_test": [
+            {
+                "expr": query_of(title),
+                "eval_time": "100m",
+                "exp_samples": [{"labels": '{status="expired"}' if "by status" in title else "{}", "value": 60}],
+            }
+            for title in TOLD_TWICE
+        ],
+    }
     fine = [each for _, without, _, _ in CASES.values() for each in without]
     yield case("no fault", [INFO, *fine], 85, {rule.name: [] for rule in rules.of_metrics()})
 

@@ -218,9 +218,11 @@ PAYMENTS = Metric(
     Alert(
         "BallastPaymentsEndUnpaid",
         "of more than 20 payments that ended in an hour, fewer than a tenth completed",
-        'sum(increase(ballast_payments_total{environment="production",status="completed"}[1h])) < 0.1 * '
-        'sum(increase(ballast_payments_total{environment="production",status=~"completed|expired"}[1h])) and '
-        'sum(increase(ballast_payments_total{environment="production",status=~"completed|expired"}[1h])) > 20',
+        'max(increase(ballast_payments_total{environment="production",status="completed"}[1h])) < 0.1 * '
+        'sum(max by (status) (increase(ballast_payments_total{environment="production",'
+        'status=~"completed|expired"}[1h]))) and '
+        'sum(max by (status) (increase(ballast_payments_total{environment="production",'
+        'status=~"completed|expired"}[1h]))) > 20',
         "15m",
         "warning",
         "Make a payment yourself and follow it: the payer's page, the network, the providers.",
