@@ -222,7 +222,7 @@ def cases() -> Iterator[dict[str, Any]]:
         ],
         "promql_expr_test": [
             {
-                "expr": query_of(title),
+                "expr": f"round({query_of(title)})",
                 "eval_time": "100m",
                 "exp_samples": [{"labels": '{status="expired"}' if "by status" in title else "{}", "value": 60}],
             }
