@@ -68,10 +68,10 @@ def _install(places: Places, options: argparse.Namespace) -> int:
     lock = f"requirements-{options.packages}.txt" if options.packages else None
     folder = release.install(places, lock=lock, environment=options.environment, wheels=options.wheels)
     if is_new:
-        settings.make(places, answers)
-        _say(f"Settings and secrets are in {places.settings}; keep a copy apart from the database's backups")
         if written := services.put_proxy(places, folder, answers):
             _say(f"Proxy: {written}")
+        settings.make(places, answers)
+        _say(f"Settings and secrets are in {places.settings}; keep a copy apart from the database's backups")
     if settings.make_database(places, answers):
         _say("Database and its users")
     changed = _prepare(places, folder)

@@ -18,7 +18,8 @@ BEAT = "ballast-beat.service"
 BACKUP, EACH_NIGHT = "ballast-backup.service", "ballast-backup.timer"
 WEBS = [f"ballast-web@{port}.service" for port in WEB_PORTS]
 READY_SECONDS, DONE_SECONDS = 60, 120
-SAMPLES = {"nginx": ("nginx.conf", "etc/nginx/conf.d/ballast.conf"), "caddy": ("Caddyfile", "etc/caddy/Caddyfile")}
+SAMPLES = {"nginx": ("nginx.conf", "etc/nginx/conf.d/ballast.conf"), "caddy": ("Caddyfile", "etc/caddy/ballast.caddy")}
+CHECKS = {"nginx": ("nginx", "-t"), "caddy": ("caddy", "validate", "--config", "/etc/caddy/Caddyfile")}
 LEFT_OUT_SECONDS = 11
 """Longer than a proxy leaves out a web that refused a request."""
 
@@ -43,13 +44,16 @@ def put_units(places: Places, release: Path) -> bool:
 
 
 def put_proxy(places: Places, release: Path, answers: Answers) -> Path | None:
-    """Writes the sample with the host's name where there is no file yet; the path if it was written."""
+    """Writes the sample with the host's name, in a file of its own; the path, or None where it is there already.
+
+    Other sites of the proxy stay. Where the proxy refuses the file it is taken away again, and Failed says why.
+    """
     kind, host = answers.known("proxy"), answers.known("host")
     if kind not in SAMPLES:
         return None
     name, target = SAMPLES[kind]
     path = places.root / target
-    if path.exists() and "127.0.0.1:8000" in path.read_text(encoding="utf-8"):
+    if path.exists():
         return None
     text = (release / "deploy" / "proxy" / name).read_text(encoding="utf-8")
     if kind == "nginx":
@@ -58,10 +62,20 @@ def put_proxy(places: Places, release: Path, answers: Answers) -> Path | None:
         text = text.replace("/etc/ssl/private/pay.example.com.key", key)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text.replace("pay.example.com", host), encoding="utf-8")
-    if not places.is_a_trial:
-        if kind == "nginx":
-            run("nginx", "-t")
+    main = path.with_name("Caddyfile")
+    before = main.read_text(encoding="utf-8") if main.exists() else ""
+    if kind == "caddy":
+        main.write_text(f"{before.rstrip()}\n\nimport {path.name}\n".lstrip(), encoding="utf-8")
+    if places.is_a_trial:
+        return path
+    try:
+        run(*CHECKS[kind])
         run("systemctl", "reload-or-restart", kind)
+    except Failed:
+        path.unlink()
+        if kind == "caddy":
+            main.write_text(before, encoding="utf-8")
+        raise
     return path
 
 

@@ -164,7 +164,7 @@ def test_it_installs_once_upgrades_and_goes_back(tmp_path: Path, postgresql: str
     assert len({values[name] for name in ("SECRET_KEY", "API_KEY_PEPPER", "WEBHOOK_ENCRYPTION_KEY")}) == 3
     said = first.stdout + first.stderr
     assert not [value for value in (*values.values(), ADMINISTRATOR) if len(value) > 30 and value in said]
-    assert HOST in (root / "etc" / "caddy" / "Caddyfile").read_text()
+    assert HOST in (root / "etc" / "caddy" / "ballast.caddy").read_text()
     units = {path.name for path in (root / "etc/systemd/system").iterdir()}
     assert units == {path.name for path in (ROOT / "deploy/systemd").iterdir()} - {"journald.conf"}
     with psycopg.connect(env_files.read(etc / "database-web.env")["DATABASE_URL"]) as database:

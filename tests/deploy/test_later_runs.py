@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.installer import commands, main, release, settings
+from deploy.installer import commands, main, release, services, settings
+from deploy.installer.places import SOURCE as ROOT
 from deploy.installer.places import Places
+from deploy.installer.questions import Answers
 from deploy.installer.release import Failed
 
 
@@ -65,6 +67,35 @@ def test_processes_that_did_not_start_are_started_by_the_next_run(
     monkeypatch.setattr(settings, "make_database", lambda *_: False)
     codes = [main.main(["--root", str(places.root)]) for _ in range(3)]
     assert (codes, restarts.count) == ([main.FAILED, 0, 0], 2)
+
+
+@pytest.mark.parametrize("refusal", ["", "caddy", "systemctl"])
+def test_other_sites_of_the_proxy_stay_and_a_refused_file_is_taken_away(
+    places: Places, monkeypatch: pytest.MonkeyPatch, refusal: str
+) -> None:
+    """Caddy's one file may have the sites of others in it. `refusal` is the program that fails."""
+    monkeypatch.setattr(Places, "is_a_trial", False)
+    programs = places.root / "bin"
+    programs.mkdir()
+    for name in ("caddy", "systemctl"):
+        (programs / name).write_text(f"#!/bin/sh\n{'false' if name == refusal else 'true'}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    given = places.root / "answers"
+    given.write_text("host=pay.example.com\nproxy=caddy\n")
+    caddyfile = places.root / "etc" / "caddy" / "Caddyfile"
+    caddyfile.parent.mkdir(parents=True)
+    caddyfile.write_text("shop.example.com {\n}\n")
+    own = caddyfile.with_name("ballast.caddy")
+    if refusal:
+        with pytest.raises(Failed):
+            services.put_proxy(places, ROOT, Answers(given))
+        assert (caddyfile.read_text(), own.exists()) == ("shop.example.com {\n}\n", False)
+        return
+    assert services.put_proxy(places, ROOT, Answers(given)) == own
+    assert services.put_proxy(places, ROOT, Answers(given)) is None
+    assert caddyfile.read_text() == "shop.example.com {\n}\n\nimport ballast.caddy\n"
+    assert "pay.example.com {" in own.read_text()
 
 
 def test_no_secrets_are_made_for_a_database_that_has_tables(monkeypatch: pytest.MonkeyPatch) -> None:
