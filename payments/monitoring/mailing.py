@@ -63,17 +63,21 @@ def _subject(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
 
 
 def _text(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
-    new = [
-        f"{alarm}\nSince {_instant(alarm.raised_at)}. {alarm.message}\n{_what_to_do(alarm)}"
-        f"{settings.PUBLIC_URL}{page_of(Alarm, alarm.pk)}"
-        for alarm in raised
-    ]
+    new = [_lines(alarm) for alarm in raised]
     ended = [f"Over: {alarm}\nFrom {_instant(alarm.raised_at)} to {_instant(alarm.cleared_at)}." for alarm in over]
     return "\n\n".join([*new, *ended, f"{settings.PUBLIC_URL}/admin/"]) + "\n"
 
 
-def _what_to_do(alarm: Alarm) -> str:
-    return f"{alarm.advice}\n{settings.PUBLIC_URL}{alarm.runbook}\n" if alarm.runbook else ""
+def _lines(alarm: Alarm) -> str:
+    """Its page first, where it is acknowledged and stopped; then what to read."""
+    lines = [
+        str(alarm),
+        f"Since {_instant(alarm.raised_at)}. {alarm.message}",
+        alarm.advice,
+        f"{settings.PUBLIC_URL}{page_of(Alarm, alarm.pk)}",
+        f"Runbook: {settings.PUBLIC_URL}{alarm.runbook}" if alarm.runbook else "",
+    ]
+    return "\n".join(filter(None, lines))
 
 
 def _instant(at: datetime | None) -> str:
