@@ -25,7 +25,6 @@ from stellar_sdk import Asset, ChangeTrust, Keypair
 
 from config.coins import COINS
 from config.environments import Environment
-from payments import restore
 from payments.chains import registry
 from payments.chains.evm import abi
 from payments.chains.evm.deposit_addresses import deployment
@@ -34,6 +33,7 @@ from payments.chains.protocol.chain import Chain
 from payments.chains.protocol.transfers import IncomingTransfer
 from payments.chains.stellar.adapter import StellarChain
 from payments.models import Payment
+from payments.restore import adoption
 from payments.treasury import lost_sweeps
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.models import Sweep
@@ -223,7 +223,7 @@ def _drill(installation: Installation, progress: Progress, shop: BusyShop) -> li
     shop.work()
     with (
         patch.object(lost_sweeps, "lost_sweeps", _none_found),
-        patch.object(restore, "lost_sweeps", _none_found),
+        patch.object(adoption, "lost_sweeps", _none_found),
     ):
         call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=StringIO())
         shop.work()

@@ -20,7 +20,6 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
 from config.installation import services as standing
-from payments import restore
 from payments.chains import registry
 from payments.chains.simulated import actions, control
 from payments.chains.simulated.blocks import next_sequences
@@ -28,6 +27,7 @@ from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import SimulatedTransfer
 from payments.chains.simulated.networks import address_named, hot_wallet
 from payments.models import Payment
+from payments.restore.adoption import Adoption
 from tests.installation.busy_shop import NETWORKS, SANDBOX, BusyShop
 from tests.installation.servers import Servers, working_on
 from tests.long_form import IS_LONG
@@ -135,13 +135,13 @@ def resume(*, after: int | None = None) -> str:
     """What it says; or it is killed after so many on-chain transactions that it has adopted."""
     said, adopted = StringIO(), count(1)
 
-    def progress(adoption: restore._Adoption) -> None:
+    def progress(adoption: Adoption) -> None:
         if after is not None and next(adopted) > after:
             raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
         if after is not None:
-            patch.setattr(restore._Adoption, "_progress", progress)
+            patch.setattr(Adoption, "_progress", progress)
         with pytest.raises(Killed) if after is not None else nullcontext():
             call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=said)
     return said.getvalue()

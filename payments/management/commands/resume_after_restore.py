@@ -14,7 +14,8 @@ from config.installation import services as standing
 from config.installation.marker import MarkerUnreachable
 from config.installation.models import Sign
 from merchants.ledger.invariants import NetworkKey
-from payments.restore import LOOK_AHEAD, Found, LostDeposit, LostPayout, compare_with_chains, go_on
+from payments.restore.findings import Found, LostDeposit, LostPayout
+from payments.restore.services import LOOK_AHEAD, compare_with_chains, go_on
 
 
 class Command(BaseCommand):
