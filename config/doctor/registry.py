@@ -1,7 +1,7 @@
 """The checks of `manage.py doctor`: what a finding is, how a room registers a check, and how one is run safely.
 
-A check only reads: its database transaction is read-only by PostgreSQL's word. It is bounded in time, and one that
-raises is a failed line of the report.
+A check only reads: each of its statements has a transaction that is read-only by PostgreSQL's word. It is bounded in
+time, and one that raises is a failed line of the report.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from threading import Thread
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import DatabaseError, connection, connections, transaction
@@ -169,9 +169,7 @@ def _found(check: Check, asked: Asked) -> Iterator[Finding]:
         if not check.reads_database:
             yield from check.find(asked)
             return
-        with transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION READ ONLY")
+        with connection.execute_wrapper(_ReadOnly()):
             yield from check.find(asked)
     except DatabaseError as error:
         if isinstance(error.__cause__, InsufficientPrivilege):
@@ -189,6 +187,25 @@ def _found(check: Check, asked: Asked) -> Iterator[Finding]:
             f"The check itself failed: {type(error).__name__}: {_line(error)}",
             "Run doctor again. If it stays, keep this line for whoever maintains Ballast.",
         )
+
+
+class _ReadOnly:
+    """Runs each statement in a transaction of its own that PostgreSQL lets write nothing. None is open while a check
+    waits for a provider: a migration would wait for its end."""
+
+    def __init__(self) -> None:
+        self._is_inside = False
+
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        if self._is_inside:  # what begins and ends this very transaction
+            return execute(sql, params, many, context)
+        self._is_inside = True
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                return execute(sql, params, many, context)
+        finally:
+            self._is_inside = False
 
 
 def _line(error: Exception) -> str:

@@ -468,9 +468,19 @@ class TestOneCheck:
 
     def test_that_writes_is_refused_by_the_database(self, world: World) -> None:
         registry.register("writes")(lambda asked: [ok("writes", str(Endpoint.objects.update(description="Mine")))])
-        [said] = found()
+        with transaction.atomic():  # a failed update marks the one around it, which is the test's
+            [said] = found()
         assert (said.level, "read-only transaction" in said.text) == (Level.FAIL, True)
         assert Endpoint.objects.get().description == ""
+
+    def test_that_waits_for_others_holds_no_transaction(self) -> None:
+        def wait(asked: Asked) -> Iterator[Finding]:
+            Mail.objects.exists()
+            yield ok("waits", f"{connection.connection.info.transaction_status.name}")
+
+        registry.register("waits")(wait)
+        [said] = registry.examine(Asked(seconds=20))
+        assert said.text == "IDLE"
 
     def test_that_may_not_read_a_table_says_so(self) -> None:
         def read(asked: Asked) -> Iterator[Finding]:
