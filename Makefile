@@ -82,12 +82,13 @@ coverage: $(VENV)/.development ## Run the tests of the money code traced, and ho
 
 check: lint types conventions production ## Everything but the tests: lint, types, imports, migrations, templates, settings
 
-conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/ and templates
+conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/, translations and templates
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@$(BIN)/python -m tests.migration_rules
 	@$(BIN)/python -m tests.tables --check
 	@$(BIN)/python -m tests.deploy --check
+	@$(BIN)/python -m tests.messages --check
 	@$(BIN)/djlint --check --lint templates
 
 production: $(VENV)/.development ## Check settings as production has them

@@ -1,5 +1,7 @@
 """The catalogues of translations: `python -m tests.messages` brings them up to date with the source and compiles them.
 
+With --check it fails where that would change something, or where a translation is missing.
+
 A message is a text of a template or of Python that is marked for translation. Every language has those that payers
 read; the languages of the dashboard have all. What is no longer in the source leaves the catalogues.
 """
@@ -245,22 +247,35 @@ def is_translated(string: str | Iterable[str] | None) -> bool:
     return bool(string) if string is None or isinstance(string, str) else all(string)
 
 
-def main() -> None:
+def main() -> int:
+    """Writes the catalogues; with --check returns 1 where one is another, or lacks a translation that it must have."""
     os.environ.setdefault("BALLAST_MODE", "embedded")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    check = "--check" in sys.argv
     found = list(messages())
+    wrong = []
     for language, name in settings.LANGUAGES:
         if language == "en":
             continue
         catalog = updated(language, found)
         path = catalog_path(language)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(written(catalog))
-        path.with_suffix(".mo").write_bytes(compiled(catalog))
+        made = {path: written(catalog), path.with_suffix(".mo"): compiled(catalog)}
         missing = [message.id for message in catalog if message.id and not is_translated(message.string)]
+        if check:
+            wrong += [f"{name} lacks {message!r}" for message in missing]
+            wrong += [
+                f"{each} differs" for each, data in made.items() if not each.exists() or each.read_bytes() != data
+            ]
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for each, data in made.items():
+            each.write_bytes(data)
         sys.stdout.write(f"{name}: {len(catalog)} messages, {len(missing)} without a translation\n")
+    if wrong:
+        sys.stderr.write("Run `make messages`, and translate:\n" + "\n".join(wrong) + "\n")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
