@@ -83,6 +83,14 @@ def test_the_specifications_routes_are_there_with_their_statuses(document: dict[
         assert successes[(method, path)] == ["200"]
 
 
+def test_every_operation_is_named_by_what_it_does(document: dict[str, Any]) -> None:
+    verbs = {"Accept", "Cancel", "Close", "Create", "Delete", "Explain", "Get", "Give", "List", "Preview"}
+    verbs |= {"Replay", "Rotate", "Send", "Simulate", "Update"}
+    summaries = [operation["summary"] for _, _, operation in operations(document)]
+    assert [summary for summary in summaries if summary.partition(" ")[0] not in verbs] == []
+    assert len(summaries) == len(set(summaries)) >= 45
+
+
 def test_every_operation_needs_both_keys_and_says_how_it_refuses(document: dict[str, Any]) -> None:
     for method, path, operation in operations(document):
         assert operation["security"] == [{"publicKey": [], "privateKey": []}]

@@ -15,6 +15,7 @@ from config.api.fields import StrictField, StrictSerializer
 from config.api.meanings import explain_fields
 from config.api.parsers import BodyTooLarge, InvalidJSON, UnsupportedContentType
 from config.api.refining import refine
+from config.api.versions import HEADER, PRODUCTION_PREFIX, deprecation_of, operation_of, resource_of
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
 from config.pages.samples import cut_addresses, sandbox_addresses
 
@@ -23,7 +24,6 @@ Action = TypeVar("Action", bound=Callable[..., Any])
 Endpoint = tuple[str, str, str, Any]
 """Path, its regular expression, method and view, as drf-spectacular lists them."""
 
-PRODUCTION_PREFIX = "/v1/"
 _METHODS = ("POST", "GET", "PATCH", "DELETE")
 _SHARED_STATUSES = {"401", "403", "404", "409", "429", "500", "503"}
 
@@ -94,14 +94,10 @@ class BallastSchema(AutoSchema):
     """
 
     def get_tags(self) -> list[str]:
-        return [self._resource().replace("-", " ").capitalize()]
+        return [resource_of(self.path).replace("-", " ").capitalize()]
 
     def get_operation_id(self) -> str:
-        return f"{self._resource().replace('-', '_')}_{getattr(self.view, 'action', self.method.lower())}"
-
-    def _resource(self) -> str:
-        resource: str = self.path.removeprefix(PRODUCTION_PREFIX).partition("/")[0]
-        return resource
+        return operation_of(self.path, getattr(self.view, "action", self.method.lower()))
 
     def get_auth(self) -> list[dict[str, Any]]:
         return [{"publicKey": [], "privateKey": []}]
@@ -120,6 +116,9 @@ class BallastSchema(AutoSchema):
         operation: dict[str, Any] = super().get_operation(*args)  # type: ignore[assignment]  # none is excluded
         if (scope := getattr(self.view, "scopes", {}).get(getattr(self.view, "action", None))) is not None:
             operation["description"] = f"{operation.get('description', '')}\n\nScope: `{scope}`.".strip()
+        if (deprecation := deprecation_of(operation["operationId"])) is not None:
+            operation["deprecated"] = True
+            operation["description"] = f"{deprecation.words}\n\n{operation.get('description', '')}".strip()
         if self.method == "POST":
             operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
         responses = operation["responses"]
@@ -287,6 +286,10 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "Ballast-Release": {
         "description": "The release of Ballast that replied, for your logs. Never make what you do depend on it.",
         "schema": {"type": "string", "pattern": "^[0-9]+[.][0-9]+[.][0-9]+$"},
+    },
+    HEADER: {
+        "description": "The version of the API that replied, by its date. A request chooses one with the same header.",
+        "schema": {"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
     },
     "RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},
     "RateLimit-Remaining": {"description": "Requests left just now.", "schema": {"type": "integer"}},

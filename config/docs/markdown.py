@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from textwrap import dedent
 
 from django.template.loader import render_to_string
@@ -13,6 +15,10 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+LANGUAGES = {"sh": "curl", "python": "Python", "typescript": "TypeScript", "php": "PHP"}
+"""The languages of examples by what stands behind the fence of a block of code. Blocks that follow each other are one
+example in several languages, of which a page shows one."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +59,14 @@ def blocks_of(text: str, address_of: Callable[[str], str | None], *, is_plain: b
     _lead(tokens, address_of)
     block: list[Token] = []
     depth = 0
-    for token in tokens:
+    for token, following in zip_longest(tokens, tokens[1:]):
         block.append(token)
         depth += token.nesting
-        if not depth:
-            yield _PARSER.renderer.render(list(_laid_out(block, is_plain)), _PARSER.options, {"is_plain": is_plain})
+        if not depth and not (_language(token) and following is not None and _language(following)):
+            if len(block) > 1 and _language(block[0]):
+                yield _example(block, is_plain)
+            else:
+                yield _PARSER.renderer.render(list(_laid_out(block, is_plain)), _PARSER.options, {"is_plain": is_plain})
             block = []
 
 
@@ -87,6 +96,20 @@ def _code(self: object, tokens: Sequence[Token], at: int, options: object, env: 
         return format_html("<pre><code>{}</code></pre>\n", code)
     label = tokens[at].info.split(" ")[0] or "Commands or code"
     return render_to_string("api/code.html", {"label": label, "code": code})
+
+
+def _language(token: Token) -> str | None:
+    """The language of a block that may be one of several."""
+    return LANGUAGES.get(token.info.strip()) if token.type == "fence" else None
+
+
+def _example(tokens: Sequence[Token], is_plain: bool) -> str:
+    """Blocks of code that follow each other, as one example in several languages."""
+    snippets = [(_language(token), dedent(token.content).rstrip("\n")) for token in tokens]
+    if is_plain:
+        return "".join(format_html("<p>{}</p>\n<pre><code>{}</code></pre>\n", *each) for each in snippets)
+    group = hashlib.sha256(repr(snippets).encode()).hexdigest()[:8]
+    return render_to_string("docs/example.html", {"snippets": snippets, "group": group})
 
 
 def _words(token: Token) -> str:

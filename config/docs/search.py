@@ -89,6 +89,9 @@ def _of_the_reference(public_url: str) -> Iterator[Place]:
             yield _place(f"{home}/{resource.slug}#{record.anchor}", record.title, f"API: {resource.name}", fields)
     for event in read.events:
         yield _place(f"{home}/webhook-events#{event.type}", event.type, "API: Webhook events", event.words)
+    for type in read.fault_types:
+        text = f"{type.advice} {type.repeat}"
+        yield _place(f"{home}/errors#{type.name}", type.name, "API: Errors", text)
     for fault in read.faults:
         yield _place(f"{home}/errors#{fault.code}", fault.code, "API: Errors", f"{fault.status} {fault.message}")
 

@@ -18,6 +18,7 @@ from config import ids
 from config.api.fields import EmptySerializer, read_query
 from config.api.hints import no_such
 from config.api.pagination import KeyRange, page
+from config.api.versions import HEADER, UnknownVersion, deprecation_headers, requested_version
 from config.environments import Environment
 from config.errors import DomainError
 from merchants import counting
@@ -72,6 +73,7 @@ class MerchantViewSet(GenericViewSet[Any]):
         MerchantInactive,
         TooManyRequests,
         TooManyBadKeys,
+        UnknownVersion,
         idempotency.IdempotencyKeyInvalid,
         idempotency.IdempotencyKeyReused,
         idempotency.IdempotencyKeyInUse,
@@ -101,6 +103,8 @@ class MerchantViewSet(GenericViewSet[Any]):
         self.merchant = self.key.merchant
         self.environment = Environment(self.key.environment)
         self._take_from_budget()
+        self.headers[HEADER] = str(requested_version(request._request))
+        self.headers.update(deprecation_headers(request.path, self.action or ""))
         self.check_permissions(request)
         if self.action and self.action not in self.queried:  # none for a method that is not possible
             read_query(EmptySerializer, request)

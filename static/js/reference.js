@@ -16,7 +16,10 @@ function enableFinding() {
     let shown = 0;
     for (const [part, text] of parts) {
       part.hidden = !text.includes(wanted);
-      if (!part.hidden) shown += 1;
+      if (part.hidden) continue;
+      shown += 1;
+      const fold = part.querySelector("[data-fold]");
+      if (fold) fold.open = wanted !== "";
     }
     const words = shown ? status.dataset.some : status.dataset.none;
     status.textContent = wanted ? words.replace("{shown}", shown).replace("{all}", parts.length) : "";

@@ -52,6 +52,7 @@ def every_page_outside(scenes: Scenes) -> list[Stop]:
         Stop("api-reference", "/docs/api", "nobody"),
         Stop("api-reference-payments", "/docs/api/payments", "nobody", _open_try_it),
         Stop("api-reference-events", "/docs/api/webhook-events", "nobody"),
+        Stop("api-reference-signing", "/docs/api/signing", "nobody"),
         Stop("api-reference-errors", "/docs/api/errors", "nobody"),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
         *_payer_claim_pages(scenes),

@@ -93,6 +93,8 @@ def test_programs_get_the_files_as_they_are() -> None:
         ("Backups", "/docs/backups"),
         ("wallet hot REPLACING", "/docs/replacing-keys#replacing-the-hot-wallet-of-ethereum-and-polygon"),
         ("create a refund", "/docs/api/refunds#refunds_create"),
+        ("openssl dgst signature", "/docs/api/signing#a-signed-request"),
+        ("Retry-After rate limit", "/docs/api/rate-limits"),
         ("rate_unavailable", "/docs/api/errors#rate_unavailable"),
         ("payment.completed", "/docs/api/webhook-events#payment.completed"),
         ("starting_after", "/docs/api/payments"),

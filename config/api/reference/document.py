@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from config.api.reference.advice import ADVICE
 from config.api.reference.fields import Field, Fields, Schema, marked, name_of, words_of
 from config.api.reference.snippets import SAMPLE_ID, Snippet, as_json, runnable, snippets
 from config.ids import KINDS, PublicId
@@ -43,6 +44,16 @@ class Fault:
     @property
     def phrase(self) -> str:
         return HTTPStatus(self.status).phrase
+
+
+@dataclass(frozen=True)
+class FaultType:
+    """All errors of one type: what a program does about them, and whether the same request may be sent again."""
+
+    name: str
+    advice: SafeString
+    repeat: SafeString
+    faults: tuple[Fault, ...]
 
 
 @dataclass(frozen=True)
@@ -116,6 +127,18 @@ class Reference:
     resources: tuple[Resource, ...]
     events: tuple[SentEvent, ...]
     faults: tuple[Fault, ...]
+
+    @property
+    def fault_types(self) -> tuple[FaultType, ...]:
+        return tuple(
+            FaultType(
+                type,
+                marked(advice.words),
+                marked(advice.repeat),
+                tuple(each for each in self.faults if each.type == type),
+            )
+            for type, advice in ADVICE.items()
+        )
 
 
 def read_reference(document: Mapping[str, Any], *, public_url: str, home: str) -> Reference:

@@ -1,4 +1,4 @@
-"""The pages of the API reference: made once in a process, the same for everybody, and compressed."""
+"""The pages of the API reference and of its guides: made once in a process, the same for everybody, and compressed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ from django.views.decorators.http import condition, require_safe
 from config.api.reference.document import Reference, read_reference
 from config.api.renderers import read_json
 from config.api.views import openapi_document
+from config.docs import library
 
 START, EVENTS, FAULTS = "", "webhook-events", "errors"
 """The pages that are no resource's."""
+
+GUIDES = "api/"
+"""The folder of docs/ whose pages stand beside the reference, at addresses below its own."""
 
 DOCUMENT = "/v1/openapi.json"
 
@@ -52,6 +56,13 @@ def reference(public_url: str) -> Reference:
     return read_reference(read_json(openapi_document().decode()), public_url=public_url, home=home)
 
 
+@cache
+def guides() -> tuple[library.Link, ...]:
+    """The pages that explain what all operations have in common, in the order of the index."""
+    linked = dict.fromkeys(link for reader in library.readers() for link in reader.links)
+    return tuple(link for link in linked if link.name.startswith(GUIDES) and link.name.endswith(".md"))
+
+
 def _page(page: str, public_url: str, language: str) -> RenderedPage | None:
     """The page with this end of its address, if there is one."""
     read = reference(public_url)
@@ -60,6 +71,7 @@ def _page(page: str, public_url: str, language: str) -> RenderedPage | None:
         EVENTS: "events",
         FAULTS: "errors",
         **{each.slug: "resource" for each in read.resources},
+        **{each.address.rpartition("/")[2]: "guide" for each in guides()},
     }
     return _rendered(known[page], page, public_url, language) if page in known else None
 
@@ -69,6 +81,16 @@ def _rendered(template: str, page: str, public_url: str, language: str) -> Rende
     """Made once for each language, which is the one that is active."""
     read = reference(public_url)
     resource = next((each for each in read.resources if each.slug == page), None)
-    context = {"reference": read, "page": page, "resource": resource, "document": DOCUMENT}
+    context = {
+        "reference": read,
+        "guides": guides(),
+        "page": page,
+        "here": reverse("api_reference_page", args=[page]) if page else reverse("api_reference"),
+        "resource": resource,
+        "document": DOCUMENT,
+    }
+    if template == "guide":
+        name = f"{GUIDES}{page}.md"
+        context |= {"guide": library.sections(name)[0], "html": library.html(name)}
     content = render_to_string(f"api/{template}.html", context).encode()
     return RenderedPage(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
