@@ -52,7 +52,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage check lint types conventions production release bench proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage sdk check lint types conventions production release bench proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -80,6 +80,11 @@ coverage: $(VENV)/.development ## Run the tests of the money code traced, and ho
 	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'not slow' --cov --cov-report= $(MONEY_TESTS)
 	@$(BIN)/coverage report --fail-under=95
 
+# `make sdk LANGUAGES=python LONG=1` checks one, with 1,000 payments through a proxy that spoils requests.
+LANGUAGES ?=
+sdk: $(VENV)/.development ## Build the clients, install each in a clean environment, run them against a real sandbox
+	@exec $(BIN)/python -m sdk.check $(LANGUAGES)
+
 check: lint types conventions production ## Everything but the tests: lint, types, imports, migrations, templates, settings
 
 conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/, translations and templates
@@ -89,6 +94,7 @@ conventions: $(VENV)/.development ## Check imports, migrations, tables of docs/,
 	@$(BIN)/python -m tests.tables --check
 	@$(BIN)/python -m tests.deploy --check
 	@$(BIN)/python -m tests.messages --check
+	@$(BIN)/python -m sdk.generator --check
 	@$(BIN)/djlint --check --lint templates
 
 production: $(VENV)/.development ## Check settings as production has them

@@ -545,6 +545,7 @@ SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testn
 if SANDBOX_CHAIN == "devnet":
     of_a_checkout("tests.devnet")  # of_a_checkout("tests.devnet") explains in a line where there is none
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
+SANDBOX_REQUESTS_PER_MINUTE = variables.integer("SANDBOX_REQUESTS_PER_MINUTE", 100, minimum=1)
 SIMULATED_SWEEPS_TO = variables.choice("SIMULATED_SWEEPS_TO", ("hot", "cold"), "hot")
 PRODUCTION_NETWORKS = variables.choices("PRODUCTION_NETWORKS", list(NETWORKS))
 SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)

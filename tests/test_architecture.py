@@ -424,4 +424,6 @@ def test_what_signs_is_imported_where_the_recursion_limit_is_kept() -> None:
 
 def test_the_top_level_holds_exactly_what_the_design_says() -> None:
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert packages == {"config", "deploy", "merchants", "webhooks", "payments", "refunds", "settlements", "tests"}
+    assert packages == {
+        "config", "deploy", "merchants", "webhooks", "payments", "refunds", "sdk", "settlements", "tests",
+    }  # fmt: skip

@@ -23,7 +23,6 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config import ids
 from config.environments import Environment
-from merchants.access import throttling
 from merchants.access.scopes import Scope, allows
 from merchants.models import ApiKey, AttemptCount, Merchant
 from merchants.roles import Role
@@ -220,7 +219,7 @@ def made_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iter
     """It takes a second to make, and nearly every test goes on from it: what each of them changes is undone."""
     with pytest.MonkeyPatch.context() as patch, django_db_blocker.unblock(), transaction.atomic():
         patch.setattr(settings, "SIMULATED_BLOCK_SECONDS", 0)
-        patch.setattr(throttling, "SANDBOX_REQUESTS", 1_000_000)  # all the tests together are one merchant
+        patch.setattr(settings, "SANDBOX_REQUESTS_PER_MINUTE", 1_000_000)  # all the tests together are one merchant
         merchant = make_merchant()
         payment, foreign = make_payment(merchant=merchant), make_payment()
         own_ids, foreign_ids = records_of(payment), records_of(foreign)

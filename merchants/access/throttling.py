@@ -29,7 +29,6 @@ from merchants.models import Merchant, Plan
 logger = logging.getLogger(__name__)
 
 WINDOW_SECONDS: Final = 60
-SANDBOX_REQUESTS: Final = 100
 PLAN_REQUESTS: Final[dict[str, int]] = {Plan.STARTER: 500, Plan.BUSINESS: 2000, Plan.ENTERPRISE: 2000}
 
 _WINDOW_MICROSECONDS: Final = WINDOW_SECONDS * 1_000_000
@@ -66,7 +65,7 @@ class Log(Protocol):
 
 def requests_per_minute(merchant: Merchant, environment: str) -> int:
     if environment == Environment.SANDBOX:
-        return SANDBOX_REQUESTS
+        return settings.SANDBOX_REQUESTS_PER_MINUTE
     if merchant.plan == Plan.ENTERPRISE and merchant.requests_per_minute:
         return merchant.requests_per_minute
     return PLAN_REQUESTS[merchant.plan]

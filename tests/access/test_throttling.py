@@ -13,6 +13,7 @@ import redis
 from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from merchants.access import throttling
@@ -146,6 +147,11 @@ def test_names_do_not_share() -> None:
 )
 def test_the_budget_follows_the_plan(plan: str, own: int | None, environment: Environment, expected: int) -> None:
     assert requests_per_minute(Merchant(plan=plan, requests_per_minute=own), environment) == expected
+
+
+def test_an_operator_may_give_the_sandbox_another_budget(settings: Settings) -> None:
+    settings.SANDBOX_REQUESTS_PER_MINUTE = 7
+    assert requests_per_minute(Merchant(plan=Plan.STARTER), Environment.SANDBOX) == 7
 
 
 # --- Redis -------------------------------------------------------------------------------------------

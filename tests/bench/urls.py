@@ -5,16 +5,16 @@ Under `/unlogged` is the sandbox's API once more, which the log of requests does
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.urls import include, path
 
 from config.environments import Environment
 from config.urls import api_routes, handler400, handler403, handler404, handler500
-from merchants.access import throttling
 from tests.bench.twins import OneTwinPayment, TwinPayments
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 
-vars(throttling)["SANDBOX_REQUESTS"] = 10_000_000
+settings.SANDBOX_REQUESTS_PER_MINUTE = 10_000_000
 
 urlpatterns = [
     path("twin/payments", TwinPayments.as_view()),

@@ -1,0 +1,1 @@
+"""Clients and what developers use, beside the product."""

@@ -1,0 +1,155 @@
+"""`make sdk`: builds each client, and runs it against one real sandbox. `python -m sdk.check [LANGUAGE …]`.
+
+A language is a folder of sdk/ with two executable scripts. `build` builds the package as its registry expects, runs
+its unit tests, and installs what it built into a clean environment below $SDK_WORK; `check` then uses that one alone.
+README.md of the generator says what `check` gets from its environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / ".sdk"
+START_SECONDS = 120
+BLOCK_SECONDS = 0.25
+CREATES = 1000 if os.environ.get("LONG") else 100
+
+
+def main(languages: list[str]) -> int:
+    found = sorted(path.parent.name for path in (ROOT / "sdk").glob("*/check"))
+    wrong = set(languages) - set(found)
+    if wrong:
+        print(f"no sdk/<language>/check for {', '.join(sorted(wrong))}; there are: {', '.join(found)}", file=sys.stderr)
+        return 2
+    languages = languages or found
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with sandbox(port) as server:
+        for language in languages:
+            run(language, "build", dict(os.environ))
+        values = demo(server, url)
+        with flaky(url) as flaky_url:
+            for language in languages:
+                environment = {
+                    **os.environ, **values, "BALLAST_FLAKY_URL": flaky_url, "BALLAST_CREATES": str(CREATES),
+                    "BALLAST_WEBHOOK_SECRET": account_secret(values),
+                }  # fmt: skip
+                run(language, "check", environment)
+    return 0
+
+
+def run(language: str, script: str, environment: dict[str, str]) -> None:
+    path = ROOT / "sdk" / language / script
+    if not path.exists():
+        return
+    work = WORK / language
+    work.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    print(f"=== {language}: {script}", flush=True)
+    subprocess.run(
+        [path],
+        cwd=path.parent, check=True, timeout=1800,
+        env={
+            **environment, "SDK_WORK": str(work), "PYTHON": sys.executable, "BALLAST_ROOT": str(ROOT),
+            "BALLAST_OPERATIONS": str(operations()),
+        },
+    )  # fmt: skip
+    print(f"=== {language}: {script} took {time.monotonic() - began:.1f} s", flush=True)
+
+
+def operations() -> Path:
+    """The file of the API's operations, by which a check counts what it called."""
+    path = WORK / "operations.json"
+    path.write_bytes(subprocess.check_output([sys.executable, "-m", "sdk.generator.operations"], cwd=ROOT))
+    return path
+
+
+@contextmanager
+def sandbox(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """`make run` with a folder and a port of its own, and a budget of requests that a test cannot use up."""
+    WORK.mkdir(exist_ok=True)
+    environment = {
+        **os.environ, "BALLAST_MODE": "embedded", "BALLAST_VAR": str(WORK / "var"), "BALLAST_PORT": str(port),
+        "PUBLIC_URL": f"http://127.0.0.1:{port}", "SIMULATED_BLOCK_SECONDS": str(BLOCK_SECONDS),
+        "SANDBOX_REQUESTS_PER_MINUTE": "1000000",
+    }  # fmt: skip
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        environment.pop(name, None)
+    with (WORK / "sandbox.log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "config.embedded", "run"], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
+        try:
+            yield server
+        finally:
+            stop(server)
+
+
+def demo(server: subprocess.Popen[bytes], url: str) -> dict[str, str]:
+    """The keys and addresses of the demo's merchant, once the sandbox is ready."""
+    ends_at = time.monotonic() + START_SECONDS
+    while "Ballast is ready" not in (WORK / "sandbox.log").read_text(errors="replace"):
+        if server.poll() is not None or time.monotonic() > ends_at:
+            raise SystemExit(f"The sandbox did not start; {WORK / 'sandbox.log'} says why.")
+        time.sleep(0.1)
+    script = '. "$0" && env'
+    text = subprocess.check_output(["/bin/sh", "-c", script, str(WORK / "var" / "demo.env")], text=True, env={})
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {name: value for name, _, value in pairs if name.startswith("BALLAST_")}
+
+
+@contextmanager
+def flaky(url: str) -> Iterator[str]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "sdk.flaky", url], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as proxy:
+        assert proxy.stdout is not None
+        try:
+            yield proxy.stdout.readline().strip()
+        finally:
+            proxy.send_signal(signal.SIGTERM)
+            print(f"The flaky proxy: {proxy.stdout.read().strip()}", flush=True)
+
+
+def account_secret(values: dict[str, str]) -> str:
+    """The secret by which events go to a payment's own webhookUrl; new for each client, since each may rotate it."""
+    request = urllib.request.Request(
+        f"{values['BALLAST_SANDBOX_BASE_URL']}/webhooks/signing-secret/rotate", method="POST", data=b"{}",
+        headers={
+            "Authorization": f"Bearer {values['BALLAST_PUBLIC_KEY']}", "X-Api-Secret": values["BALLAST_SECRET_KEY"],
+            "Content-Type": "application/json",
+        },
+    )  # fmt: skip
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        secret: str = json.load(reply)["secret"]
+    return secret
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def stop(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""Each language: where its generated files are, and what makes its layout.
+
+Templates are in `templates/<language>/`; `<path>.jinja` makes `sdk/<language>/<path>`. They get `api` (model.Api), and
+as filters the functions of names.py and those of the language below.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from sdk.generator import names
+from sdk.generator.model import Api
+from sdk.generator.python import FILTERS as PYTHON_FILTERS
+
+TEMPLATES = Path(__file__).with_name("templates")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def ruff(path: str, text: str) -> str:
+    """As `ruff format` of this repository lays it out, with its imports sorted."""
+    for command in (("check", "--select", "I,F401", "--fix", "--quiet"), ("format",)):
+        text = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename", f"sdk/python/{path}", "-"],
+            input=text, capture_output=True, text=True, check=True, cwd=ROOT,
+        ).stdout  # fmt: skip
+    return text
+
+
+@dataclass(frozen=True)
+class Language:
+    name: str
+    """Of its folder, in sdk/ and in templates/."""
+    filters: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    formatted: Callable[[str, str], str] = lambda _path, text: text
+    """Path and text to the text in its final layout. Where `make check` has no formatter, the templates lay it out."""
+
+    def render(self, api: Api) -> dict[str, str]:
+        """The text of each generated file by its path in the language's folder."""
+        folder = TEMPLATES / self.name
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(folder), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+            trim_blocks=True, lstrip_blocks=True, autoescape=False,  # noqa: S701 - it writes programs, not pages
+        )  # fmt: skip
+        for function in (names.snake, names.pascal, names.camel, names.kebab):
+            environment.filters[function.__name__] = function
+        environment.filters.update(self.filters)
+        files: dict[str, str] = {}
+        for template in sorted(folder.rglob("*.jinja")):
+            relative = template.relative_to(folder)
+            path = relative.with_suffix("").as_posix()
+            text = environment.get_template(relative.as_posix()).render(api=api)
+            files[path] = self.formatted(path, text)
+        return files
+
+
+LANGUAGES = (
+    Language("python", PYTHON_FILTERS, ruff),
+    Language("typescript"),
+    Language("php"),
+)
