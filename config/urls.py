@@ -72,7 +72,7 @@ register_converter(MonthConverter, "month")
 
 api_routes = [
     path("payments", PaymentViewSet.as_view({"get": "list", "post": "create"})),
-    path("payments/<str:payment_id>", PaymentViewSet.as_view({"get": "retrieve"})),
+    path("payments/<str:payment_id>", PaymentViewSet.as_view({"get": "retrieve", "patch": "update"})),
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
     path("payments/<str:payment_id>/close", PaymentViewSet.as_view({"post": "close"})),
     path("payments/<str:payment_id>/claim", PaymentViewSet.as_view({"post": "claim"})),
@@ -183,6 +183,7 @@ page_routes = [
     path("dashboard/payments/<str:payment_id>", payment_pages.show_payment, name="dashboard_payment"),
     path("dashboard/payments/<str:payment_id>/close", early_pages.close, name="dashboard_close_payment"),
     path("dashboard/payments/<str:payment_id>/cancel", payment_pages.cancel, name="dashboard_cancel_payment"),
+    path("dashboard/payments/<str:payment_id>/note", payment_pages.change_note, name="dashboard_payment_note"),
     path(
         "dashboard/payments/<str:payment_id>/transaction",
         payment_pages.name_transaction,

@@ -99,6 +99,7 @@ class Action(TextChoices):
     END_OTHER_SESSIONS = "person.end_other_sessions", _P.SEE, _("Ended all their other sessions")
     CHANGE_PREFERENCES = "person.change_preferences", _P.SEE, _("Changed their preferences")
     CANCEL_PAYMENT = "payment.cancel", _P.TAKE_PAYMENTS, _("Cancelled a payment")
+    CHANGE_NOTE = "payment.change_note", _P.TAKE_PAYMENTS, _("Changed the note of a payment")
     NAME_TRANSACTION = "payment.name_transaction", _P.TAKE_PAYMENTS, _("Entered the transaction of a payment")
     SIMULATE_PAYMENT = "payment.simulate", _P.TAKE_PAYMENTS, _("Simulated a payer")
     CLOSE_PAYMENT = "payment.close", _P.DECIDE, _("Ended the time of an underpaid payment early")

@@ -37,8 +37,10 @@ class PaymentsConfig(AppConfig):
         from merchants.serializers import decimals_of, suspense_of
         from payments import doctor  # noqa: F401 - registers what doctor looks at
         from payments.chains import registry
+        from payments.dashboard.search.indexing import write_again
         from payments.records import qr_codes_of
         from payments.screening.matching import propose_release
+        from payments.services import words_changed
         from payments.stories import alarms, networks, postings, suspense, sweeps
         from payments.stories import merchants as of_merchants
         from payments.stories import payments as stories
@@ -63,6 +65,7 @@ class PaymentsConfig(AppConfig):
         add_to_story("payments.Discrepancy", suspense.of_discrepancy)
         add_to_story("payments.Deposit", suspense.of_deposit)
         owners.names_of_records.register(names_of_records)
+        words_changed.register(write_again)
         propose_release.register(review.propose_release)
         decimals_of.register(registry.decimals)
         suspense_of.register(in_suspense)

@@ -35,6 +35,9 @@ from payments.states import (
 PUT_OFF_MAX = timedelta(minutes=1)
 """An assessment is requested at once, or after so long for a deferred event."""
 
+MAX_DESCRIPTION, MAX_NOTE = 500, 500
+"""Characters."""
+
 UNPAID_FOR_GOOD = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
 
 
@@ -90,10 +93,22 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
     decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
     merchant_wallet = models.CharField(max_length=80)
     redirect_url = models.CharField(max_length=2000, blank=True)
+    cancel_url = models.CharField(
+        max_length=2000, blank=True, default="", db_default="", help_text="Where a payer who has not paid goes back to."
+    )
     webhook_url = models.CharField(max_length=2000, blank=True)
     expires_in = models.PositiveIntegerField(help_text="Seconds.")
     expires_at = models.DateTimeField()
     metadata = ExactJSONField(default=dict)
+    description = models.CharField(
+        max_length=MAX_DESCRIPTION, blank=True, default="", db_default="", help_text="What it is for. Payers see it."
+    )
+    items = ExactJSONField(
+        default=list, db_default=[], blank=True, help_text="Its lines, as records show them: name, quantity, amount."
+    )
+    note = models.CharField(
+        max_length=MAX_NOTE, blank=True, default="", db_default="", help_text="For the merchant alone."
+    )
     payment_link = models.ForeignKey(
         "payments.PaymentLink", null=True, blank=True, on_delete=models.PROTECT, related_name="payments", db_index=False
     )

@@ -64,9 +64,13 @@ class ShownPayment(NamedTuple):
     status_reasons: list[str]
     merchant_wallet: str
     redirect_url: str
+    cancel_url: str
     webhook_url: str
     expires_in: int
     metadata: str
+    description: str
+    items: str
+    note: str
     environment: str
     completed_at: str | None
     closed_at: str | None
@@ -116,7 +120,7 @@ def payment_link_and_code(payment: Payment | ShownPayment, missing: int) -> tupl
 
 
 _INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "closed_at", "cancelled_at", "chosen_at"}
-_JSON = {"metadata", "choices"}
+_JSON = {"metadata", "items", "choices"}
 SHOWN_COLUMNS: tuple[str | Written, ...] = tuple(
     Written.instant(name) if name in _INSTANTS else Written.json(name) if name in _JSON else name
     for name in ShownPayment._fields
@@ -172,9 +176,13 @@ def payment_record(
         "transferCount": payment.deposit_count,
         "merchantWallet": payment.merchant_wallet,
         "redirectUrl": payment.redirect_url or None,
+        "cancelUrl": payment.cancel_url or None,
         "webhookUrl": payment.webhook_url or None,
         "expiresIn": payment.expires_in,
         "metadata": _json(payment.metadata),
+        "description": payment.description or None,
+        "items": _json(payment.items),
+        "note": payment.note or None,
         "paymentLink": ids.PAYMENT_LINK.encode(payment.payment_link_id) if payment.payment_link_id else None,
         "choices": _json(payment.choices),
         "chosenAt": format_any_instant(payment.chosen_at),

@@ -1,4 +1,4 @@
-"""Changes on request of people and their systems: create a payment, choose for it, cancel it, end its window."""
+"""Changes on request of people and their systems: create a payment, choose for it, describe it, cancel it, end it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
+from config.api.fields import MAX_METADATA_BYTES
+from config.api.renderers import render_json
 from config.database.bulk_insert import insert_together
 from config.database.database_time import CLOCKS_APART
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
+from config.hooks import Hook
 from config.money import FIAT_DIGITS, from_units
 from config.pages.samples import SANDBOX_WALLET
 from merchants import counting
@@ -44,6 +47,9 @@ from payments.terms import NETWORK_SILENCE_MAX, QUOTED_COLUMNS, Offer, Terms, qu
 from webhooks.events import catalogue
 from webhooks.events.recording import build_event, wake_dispatcher
 
+words_changed: Hook[[Payment], None] = Hook("words_changed")
+"""Has what a search finds of a payment written again; the search of the dashboard provides it."""
+
 DEFAULT_EXPIRES_IN = 1800
 LATE_GRACE = timedelta(hours=24)
 """Time after the window for which a merchant who accepts late payments goes on accepting them."""
@@ -68,6 +74,22 @@ class ChoiceIsOver(DomainError):
     message = "Coin and network can be chosen only while nothing has been paid and the payment's window is open."
 
 
+class Item(TypedDict):
+    """A line of what is paid for, as records show it. `amount` is of all its pieces, in the payment's currency."""
+
+    name: str
+    quantity: int
+    amount: Decimal | None
+
+
+class PaymentChanges(TypedDict, total=False):
+    """Changes of a payment. A name of `metadata` whose value is None is removed, others are set, the rest stays."""
+
+    description: str
+    note: str
+    metadata: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class NewPayment:
     """The request of a payment. `amount` is in the currency, `expires_in` in seconds.
@@ -84,9 +106,13 @@ class NewPayment:
     wallets: Mapping[str, str] = field(default_factory=dict)
     coins: Sequence[str] = ()
     redirect_url: str = ""
+    cancel_url: str = ""
     webhook_url: str = ""
     expires_in: int = DEFAULT_EXPIRES_IN
     metadata: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+    items: Sequence[Item] = ()
+    note: str = ""
     payment_link_id: uuid.UUID | None = None
     takes_late_money: bool = True
     """True if the merchant's choice to accept late money holds for it. Else late money waits for a decision."""
@@ -100,6 +126,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     """
     is_open = not request.network
     fiat_amount = fiat_units(request.amount, request.currency)
+    _require_sum(request.items, fiat_amount, request.currency)
     offers = _offers(environment, request)
     terms = terms_of(merchant.pk, environment, offers)
     first = _first_payable(environment, offers, terms, is_open=is_open)
@@ -117,11 +144,15 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
         fiat_amount=fiat_amount,
         currency=request.currency,
         redirect_url=request.redirect_url,
+        cancel_url=request.cancel_url,
         webhook_url=request.webhook_url,
         expires_in=request.expires_in,
         expires_at=expires_at,
         closes_at=expires_at + (LATE_GRACE if has_grace else timedelta()),
         metadata=request.metadata,
+        description=request.description,
+        items=list(request.items),
+        note=request.note,
         payment_link_id=request.payment_link_id,
         choices=[offer.record for offer in offers] if len(offers) > 1 else [],
         tolerance_bps=here.tolerance_bps,
@@ -144,6 +175,53 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     insert_together(payment, event, count, *_offered_addresses(payment, offers))
     wake_dispatcher()
     return payment, record
+
+
+def _require_sum(items: Sequence[Item], price: int, currency: str) -> None:
+    """Refuse lines that do not add up to the price, and amounts beside lines that have none."""
+    amounts = [item["amount"] for item in items if item["amount"] is not None]
+    if not amounts:
+        return
+    if len(amounts) < len(items):
+        raise InvalidParameter("Give each item its amount, or none of them.", param="items")
+    total = sum(fiat_units(amount, currency, param=f"items.{n}.amount") for n, amount in enumerate(amounts))
+    if total != price:
+        added, whole = (from_units(units, FIAT_DIGITS[currency]) for units in (total, price))
+        raise InvalidParameter(
+            f"The items add up to {added:f} {currency}, and the payment's amount is {whole:f} {currency}. Add an item "
+            "for what is missing, as shipping, or one below 0 for a discount.",
+            param="items",
+        )
+
+
+def update_payment(payment: Payment, changes: PaymentChanges) -> Payment:
+    """Change what a payment says about its order, whether it is over or not. What changes nothing is no event.
+
+    InvalidParameter if the metadata would be too large with what it has already.
+    """
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=payment.pk)
+        new: dict[str, Any] = {**changes}
+        if "metadata" in changes:
+            removed = {name for name, value in changes["metadata"].items() if value is None}
+            merged = {**payment.metadata, **changes["metadata"]}
+            new["metadata"] = {name: value for name, value in merged.items() if name not in removed}
+            if (size := len(render_json(new["metadata"]))) > MAX_METADATA_BYTES:
+                raise InvalidParameter(
+                    f"Would have {size:,} bytes with what is there, and may have {MAX_METADATA_BYTES:,}: remove names "
+                    "by sending null for them.",
+                    param="metadata",
+                )
+        changed = {name: value for name, value in new.items() if value != getattr(payment, name)}
+        if not changed:
+            return payment
+        counted = share_of(payment)
+        for name, value in changed.items():
+            setattr(payment, name, value)
+        save_payment(payment, PaymentStatus(payment.status), fields=[*changed], counted=counted)
+        record_payment_events(payment, [catalogue.PAYMENT_UPDATED])
+        words_changed(payment)
+        return payment
 
 
 def choose(payment: Payment, *, network: str, coin: str) -> Payment:

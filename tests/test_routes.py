@@ -113,6 +113,7 @@ ROUTES = [
     Route("POST", "payments", Scope.PAYMENTS_WRITE, 201, PAYMENT),
     Route("GET", "payments", Scope.PAYMENTS_READ),
     Route("GET", "payments/<str:payment_id>", Scope.PAYMENTS_READ),
+    Route("PATCH", "payments/<str:payment_id>", Scope.PAYMENTS_WRITE, body={"note": "x"}),
     Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
     Route(
         "POST",

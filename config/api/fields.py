@@ -25,6 +25,7 @@ from config.environments import Environment
 Body = TypeVar("Body", bound="StrictSerializer")
 
 MAX_URL_CHARACTERS = 2000
+MAX_METADATA_BYTES = 16 * 1024
 MAX_UNKNOWN_REPORTED = 10
 MAX_SUGGESTED_CHARACTERS = 60
 
@@ -152,14 +153,17 @@ class AmountField(StrictField):
         "maximum": "Must be at most {maximum}.",
     }
 
-    def __init__(self, *, maximum: Decimal | None = None, **kwargs: Any) -> None:
-        self.maximum = maximum
+    def __init__(self, *, maximum: Decimal | None = None, may_be_negative: bool = False, **kwargs: Any) -> None:
+        self.maximum, self.may_be_negative = maximum, may_be_negative
         super().__init__(**kwargs)
 
     @property
     def json_schema(self) -> dict[str, Any]:
         limits = {} if self.maximum is None else {"maximum": int(self.maximum)}
-        return {"type": "number", "exclusiveMinimum": 0, **limits}
+        least = {} if self.may_be_negative else {"exclusiveMinimum": 0}
+        if self.may_be_negative and limits:
+            least = {"minimum": -limits["maximum"]}
+        return {"type": "number", **least, **limits}
 
     def to_internal_value(self, data: Any) -> Decimal:
         if isinstance(data, str):
@@ -169,9 +173,9 @@ class AmountField(StrictField):
         amount = Decimal(data)
         if not amount.is_finite():
             self.fail("invalid")
-        if amount <= 0:
+        if amount <= 0 and not self.may_be_negative:
             self.fail("positive")
-        if self.maximum is not None and amount > self.maximum:
+        if self.maximum is not None and abs(amount) > self.maximum:
             self.fail("maximum", maximum=f"{self.maximum:,f}")
         return amount
 
@@ -237,11 +241,9 @@ class PublicIdField(StrictField):
 class MetadataField(StrictField):
     """An object of the caller's own with any JSON values, kept and returned with the digits it was written with."""
 
-    MAX_BYTES: ClassVar = 16 * 1024
-
     default_error_messages: ClassVar[dict[str, Any]] = {
         "invalid": "Must be an object.",
-        "size": f"Must have at most {MAX_BYTES:,} bytes as JSON without blanks; this has {{size:,}}.",
+        "size": f"Must have at most {MAX_METADATA_BYTES:,} bytes as JSON without blanks; this has {{size:,}}.",
     }
 
     @property
@@ -251,7 +253,7 @@ class MetadataField(StrictField):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             self.fail("invalid")
-        if (size := len(render_json(data))) > self.MAX_BYTES:
+        if (size := len(render_json(data))) > MAX_METADATA_BYTES:
             self.fail("size", size=size)
         return data
 

@@ -38,6 +38,9 @@ MEANINGS: Final[Mapping[str, str]] = {
     "TimelineEntry.amountReceived": "What had been received by then: decimal.",
     "PaymentLink.description": "What it is for. Payers see it.",
     "PaymentLinkChangesRequest.description": "What it is for. Payers see it.",
+    "Payment.description": "What it is for. Payers see it.",
+    "items": "Lines of what is paid for. Payers see them.",
+    "cancelUrl": "Where a payer who has not paid goes back to.",
     "PaymentLink.status": "Whether it takes payments, and why not.",
     "PaymentTransfer.status": "`seen` until it has its confirmations, then `credited`; `orphaned` when a "
     "reorganisation undid it.",

@@ -13,7 +13,7 @@ from django.utils.dateformat import format as date_format
 from django.utils.translation import get_language, get_language_bidi, gettext, pgettext
 
 from config.api.renderers import render_json
-from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
+from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown, to_units
 
 NUMBERS: Mapping[str, tuple[str, str]] = {
     "comma": (",", "."),
@@ -81,6 +81,14 @@ def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
         (name, value if isinstance(value, str) else render_json(value).decode())
         for name, value in sorted(metadata.items())
     ]
+
+
+def item(line: Mapping[str, Any], currency: str) -> tuple[str, str]:
+    """A line of what is paid for, and its amount: `2 × Flat white` and `7.00 EUR`, or no amount."""
+    name = line["name"] if line["quantity"] == 1 else f"{line['quantity']:,} × {line['name']}"
+    if line["amount"] is None:
+        return name, ""
+    return name, fiat(to_units(Decimal(line["amount"]), FIAT_DIGITS[currency]), currency)
 
 
 def coins_held(units: int, decimals: int) -> str:

@@ -16,6 +16,11 @@ NEW_PAYMENT: dict[str, Any] = {
     "webhookUrl": "https://shop.example.com/hooks/ballast",
     "expiresIn": 1800,
     "metadata": {"order": "1007"},
+    "description": "Order 1007",
+    "items": [
+        {"name": "Espresso cup", "quantity": 2, "amount": 21},
+        {"name": "Shipping", "amount": 4.5},
+    ],
 }
 
 OPEN_PAYMENT: dict[str, Any] = {
@@ -63,9 +68,16 @@ PAYMENT: dict[str, Any] = {
     "transferCount": 0,
     "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
     "redirectUrl": "https://shop.example.com/thanks",
+    "cancelUrl": None,
     "webhookUrl": "https://shop.example.com/hooks/ballast",
     "expiresIn": 1800,
     "metadata": {"order": "1007"},
+    "description": "Order 1007",
+    "items": [
+        {"name": "Espresso cup", "quantity": 2, "amount": 21},
+        {"name": "Shipping", "quantity": 1, "amount": 4.5},
+    ],
+    "note": None,
     "paymentLink": None,
     "choices": [],
     "chosenAt": None,
@@ -107,6 +119,23 @@ CREATE = [
     OpenApiExample("Awaiting payment", value=PAYMENT, response_only=True),
 ]
 RETRIEVE = [OpenApiExample("Paid", value=COMPLETED, response_only=True)]
+UPDATE = [
+    OpenApiExample(
+        "After the parcel has left",
+        value={"note": "Sent with the second parcel.", "metadata": {"tracking": "RR123", "cart": None}},
+        request_only=True,
+    ),
+    OpenApiExample(
+        "Updated",
+        value={
+            **COMPLETED,
+            "note": "Sent with the second parcel.",
+            "metadata": {"order": "1007", "tracking": "RR123"},
+            "version": 4,
+        },
+        response_only=True,
+    ),
+]
 CANCEL = [
     OpenApiExample(
         "Cancelled",

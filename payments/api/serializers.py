@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from rest_framework import serializers
 
@@ -27,12 +27,14 @@ from config.money import FIAT_DIGITS
 from payments.chains.networks import NETWORKS
 from payments.checkout.simulator import SCENARIOS
 from payments.claims.explanation import WHOLE_ONLY, ClaimCode
+from payments.models import MAX_DESCRIPTION, MAX_NOTE
 from payments.rates.amounts import MAX_FIAT_AMOUNT
-from payments.services import DEFAULT_EXPIRES_IN, NewPayment
+from payments.services import DEFAULT_EXPIRES_IN, Item, NewPayment, PaymentChanges
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 
 MIN_EXPIRES_IN, MAX_EXPIRES_IN = 60, 86_400
 MAX_HASH_CHARACTERS = 80
+MAX_ITEMS, MAX_ITEM_NAME, MAX_QUANTITY = 100, 200, 1_000_000
 
 
 class NetworkField(StrictChoiceField):
@@ -54,6 +56,20 @@ class WalletsSerializer(StrictSerializer):
 
 FIXED = ("cryptocurrency", "network", "merchantWallet")
 """Fields that fix how a payment is paid. Without all of them its payer chooses."""
+
+
+class ItemSerializer(StrictSerializer):
+    """A line of what is paid for."""
+
+    name = StrictCharField(max_length=MAX_ITEM_NAME, help_text="What it is.")
+    quantity = StrictIntegerField(minimum=1, maximum=MAX_QUANTITY, default=1, help_text="How many pieces.")
+    amount = AmountField(
+        maximum=MAX_FIAT_AMOUNT,
+        may_be_negative=True,
+        required=False,
+        help_text="Of all its pieces, in the payment's currency; below 0 for a discount. With an amount for each item "
+        "they add up to the payment's.",
+    )
 
 
 class NewPaymentSerializer(StrictSerializer):
@@ -87,7 +103,22 @@ class NewPaymentSerializer(StrictSerializer):
         max_length=len(COINS),
         help_text="Instead of `cryptocurrency`: the coins that the payer chooses among. Left out: all of the networks.",
     )
+    description = StrictCharField(
+        required=False, max_length=MAX_DESCRIPTION, help_text="What it is for. Payers see it, and receipts name it."
+    )
+    items = serializers.ListField(
+        child=ItemSerializer(),
+        required=False,
+        max_length=MAX_ITEMS,
+        help_text="Lines of what is paid for. Payers see them.",
+    )
+    note = StrictCharField(required=False, max_length=MAX_NOTE, help_text="For yourself; payers do not see it.")
     redirectUrl = HttpUrlField(required=False, help_text="Where the payer may go on after success.")
+    cancelUrl = HttpUrlField(
+        required=False,
+        help_text="Where a payer who has not paid may go back to, once the payment expired or was cancelled. Left out: "
+        "the first page of the site of `redirectUrl`.",
+    )
     webhookUrl = HttpUrlField(required=False, help_text="Told of this payment's events as well.")
     expiresIn = StrictIntegerField(
         minimum=MIN_EXPIRES_IN,
@@ -118,6 +149,7 @@ class NewPaymentSerializer(StrictSerializer):
             wallets: Mapping[str, str] = {}
         else:
             wallets = data["merchantWallets"] if "merchantWallets" in data else own_wallets()
+        items = data.get("items", ())
         return NewPayment(
             amount=data["amount"],
             currency=data["currency"],
@@ -127,10 +159,33 @@ class NewPaymentSerializer(StrictSerializer):
             wallets=wallets,
             coins=data.get("cryptocurrencies", ()),
             redirect_url=data.get("redirectUrl", ""),
+            cancel_url=data.get("cancelUrl", ""),
             webhook_url=data.get("webhookUrl", ""),
             expires_in=data["expiresIn"],
             metadata=data["metadata"],
+            description=data.get("description", ""),
+            items=[Item(name=each["name"], quantity=each["quantity"], amount=each.get("amount")) for each in items],
+            note=data.get("note", ""),
         )
+
+
+class PaymentChangesSerializer(StrictSerializer):
+    """The body of an update: what is left out stays as it is, and an empty text empties a field."""
+
+    description = StrictCharField(
+        required=False, allow_blank=True, max_length=MAX_DESCRIPTION, help_text="What it is for. Payers see it."
+    )
+    note = StrictCharField(
+        required=False, allow_blank=True, max_length=MAX_NOTE, help_text="For yourself; payers do not see it."
+    )
+    metadata = MetadataField(
+        required=False,
+        help_text="Names that are set; a name with `null` is removed, and all others stay. At most 16 KiB in all.",
+    )
+
+    def to_changes(self) -> PaymentChanges:
+        """The changes for the service, once the data is valid."""
+        return cast("PaymentChanges", self.validated_data)  # fields are named as the columns
 
 
 class PaymentListQuery(CreatedListQuery):
@@ -193,6 +248,12 @@ class PaymentChoiceSchema(serializers.Serializer[Any]):
     merchantWallet = serializers.CharField(help_text="Where settlements go if the payer chooses it.")
 
 
+class ItemSchema(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    quantity = serializers.IntegerField()
+    amount = serializers.FloatField(allow_null=True, help_text="Of all its pieces, in the currency; null without one.")
+
+
 class PaymentSchema(serializers.Serializer[Any]):
     """The payment record, for the reference; `records.payment_record` writes it."""
 
@@ -230,9 +291,13 @@ class PaymentSchema(serializers.Serializer[Any]):
     transferCount = serializers.IntegerField(help_text="How many there are: `/payments/:id/transfers` lists them all.")
     merchantWallet = serializers.CharField()
     redirectUrl = serializers.CharField(allow_null=True)
+    cancelUrl = serializers.CharField(allow_null=True)
     webhookUrl = serializers.CharField(allow_null=True)
     expiresIn = serializers.IntegerField()
     metadata = MetadataField()
+    description = serializers.CharField(allow_null=True)
+    items = ItemSchema(many=True)
+    note = serializers.CharField(allow_null=True)
     paymentLink = serializers.CharField(allow_null=True, help_text="Id of the payment link that it was made by.")
     choices = PaymentChoiceSchema(
         many=True, help_text="What its payer chooses among; empty where the request has said it."

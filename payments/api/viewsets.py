@@ -24,6 +24,7 @@ from payments.api.serializers import (
     ClaimSerializer,
     DiscrepancySchema,
     NewPaymentSerializer,
+    PaymentChangesSerializer,
     PaymentListQuery,
     PaymentSchema,
     PaymentTransferSchema,
@@ -45,6 +46,7 @@ from payments.services import (
     cancel_payment,
     close_payment,
     create_payment,
+    update_payment,
 )
 from payments.suspense import recipient_checks
 from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
@@ -60,6 +62,7 @@ class PaymentViewSet(MerchantViewSet):
         "create": Scope.PAYMENTS_WRITE,
         "retrieve": Scope.PAYMENTS_READ,
         "list": Scope.PAYMENTS_READ,
+        "update": Scope.PAYMENTS_WRITE,
         "cancel": Scope.PAYMENTS_WRITE,
         "close": Scope.DECISIONS_WRITE,
         "simulate": Scope.PAYMENTS_WRITE,
@@ -134,6 +137,21 @@ class PaymentViewSet(MerchantViewSet):
             render=records.of,
             counted=PAYMENTS,
         )
+
+    @extend_schema(
+        summary="Update a payment",
+        description=(
+            "Changes the description, the note and single names of the metadata, at any time, also once the payment "
+            "is over. A change is told by `payment.updated`. Price, coin and wallet stay."
+        ),
+        request=PaymentChangesSerializer,
+        responses=PaymentSchema,
+        examples=examples.UPDATE,
+    )
+    def update(self, request: Request, payment_id: str) -> Response:
+        payment = self._payment(payment_id)
+        body = read_body(PaymentChangesSerializer, request)
+        return Response(_record(update_payment(payment, body.to_changes())))
 
     @refuses(PaymentNotCancellable)
     @extend_schema(

@@ -230,12 +230,16 @@ def _shown_metadata(payment: Payment) -> Mapping[str, str]:
 
 
 def purpose_of(payment: Payment) -> str:
-    """Purpose of its payment link, or the description of its metadata where the merchant shows that; else empty."""
-    return payment.payment_link.description if payment.payment_link else _shown_metadata(payment).get("description", "")
+    """Its description, the purpose of its link, or the description of its metadata where the merchant shows that."""
+    if payment.description or payment.payment_link is None:
+        return payment.description or _shown_metadata(payment).get("description", "")
+    return payment.payment_link.description
 
 
 def items_of(payment: Payment) -> tuple[str, ...]:
-    """Items paid for, line by line, of the metadata; empty where the merchant does not show it."""
+    """Items paid for, line by line: its own, else those of the metadata where the merchant shows it."""
+    if payment.items:
+        return tuple(" ".join(filter(None, wording.item(each, payment.currency))) for each in payment.items)
     shown = _shown_metadata(payment)
     return tuple(shown[name] for n in range(1, MOST_ITEMS + 1) if (name := f"item_{n}") in shown)
 
@@ -502,12 +506,12 @@ def _again_url(facts: PayerFacts) -> str:
 
 
 def _way_back(payment: Payment) -> tuple[str, str]:
-    """The payer's way back, with the host to show: the redirect URL after success, else the shop itself.
+    """The payer's way back, with the host to show: the redirect URL after success, else the cancel URL or the shop.
 
     Empty where the merchant named none, or one that is not of the web.
     """
-    parts = urlsplit(payment.redirect_url)
+    url = payment.redirect_url if payment.completed_at else payment.cancel_url
+    parts = urlsplit(url or payment.redirect_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return "", ""
-    url = payment.redirect_url if payment.completed_at else f"{parts.scheme}://{parts.netloc}/"
-    return url, parts.hostname
+    return url or f"{parts.scheme}://{parts.netloc}/", parts.hostname

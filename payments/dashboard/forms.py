@@ -15,6 +15,7 @@ from config.pages.typed_amounts import AmountField
 from merchants.pages.forms import FilterForm, LookMixin, SearchField
 from payments.chains import registry
 from payments.dashboard.search.filters import PaymentFilter
+from payments.models import MAX_NOTE
 from payments.states import DiscrepancyKind, PaymentStatus
 
 _KINDS_OF_MERCHANTS = [
@@ -37,6 +38,20 @@ class NameTransactionForm(LookMixin):
         error_messages={"required": gettext_lazy("Enter the hash of the on-chain transaction.")},
     )
     field_of_param = {"transactionHash": "hash"}  # noqa: RUF012 - a ClassVar in the base
+
+
+class NoteForm(LookMixin):
+    """The merchant's note about a payment."""
+
+    note = forms.CharField(
+        required=False,
+        label=gettext_lazy("Note"),
+        max_length=MAX_NOTE,
+        help_text=gettext_lazy("For your team. Payers do not see it."),
+    )
+
+    def clean_note(self) -> str:
+        return printable(self.cleaned_data["note"])
 
 
 class PaymentFilterForm(FilterForm):

@@ -343,11 +343,9 @@ def _create_payment(request: MemberRequest, form: PriceForm) -> Payment:
         merchant_wallet=wallet,
         redirect_url=data["redirect_url"],
         expires_in=data["expires_in"],
-        metadata={
-            **data["metadata"],
-            "description": data["description"],
-            **({"note": data["note"]} if data["note"] else {}),
-        },
+        metadata=data["metadata"],
+        description=data["description"],
+        note=data["note"],
     )
     with transaction.atomic():
         payment, _record = create_payment(merchant=request.merchant, environment=request.environment, request=new)

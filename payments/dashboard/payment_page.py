@@ -30,14 +30,14 @@ from payments.chains import registry
 from payments.chains.recipients import person_of
 from payments.checkout import simulator
 from payments.dashboard.decisions.rows import address_of
-from payments.dashboard.forms import NameTransactionForm
+from payments.dashboard.forms import NameTransactionForm, NoteForm
 from payments.dashboard.rows import DEPOSIT_COLUMNS, DepositRow, PaymentRow, RefundsOfPayment
 from payments.dashboard.timeline import timeline_of
 from payments.deposits.models import ScanCursor
 from payments.models import UNPAID_FOR_GOOD, Discrepancy, NamedTransaction, Payment
 from payments.rates.tables import source_in_words
 from payments.records import TRANSFERS_SHOWN
-from payments.services import cancel_payment
+from payments.services import cancel_payment, update_payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 from payments.suspense import attribution, suggestions
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
@@ -52,6 +52,22 @@ refunds_of: Hook[[Payment, Sequence[Discrepancy]], RefundsOfPayment] = Hook("ref
 def show_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
     payment = _own_payment(request, payment_id)
     return _show_payment(request, payment)
+
+
+@never_cache
+@require_POST
+@member_required(action=Action.CHANGE_NOTE)
+def change_note(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        return _show_payment(request, payment, note=form)
+    with transaction.atomic():
+        changed = update_payment(payment, {"note": form.cleaned_data["note"]})
+        # Its text may be about a person, and the audit log cannot be changed.
+        request.action.done(payment, after={"note": bool(changed.note)})
+    messages.success(request, _("The note is saved."))
+    return redirect("dashboard_payment", payment.public_id)
 
 
 @never_cache
@@ -73,10 +89,14 @@ def name_transaction(request: MemberRequest, payment_id: str) -> HttpResponse:
     return _show_payment(request, payment, form)
 
 
-def _show_payment(request: MemberRequest, payment: Payment, form: NameTransactionForm | None = None) -> HttpResponse:
+def _show_payment(
+    request: MemberRequest, payment: Payment, form: NameTransactionForm | None = None, note: NoteForm | None = None
+) -> HttpResponse:
     context = _detail_context(request, payment)
     if form is not None:
         context["naming"] = form
+    if note is not None:
+        context["note"] = note
     return render(request, "dashboard/payments/detail.html", context)
 
 
@@ -104,6 +124,8 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "refresh_seconds": _REFRESH_AFTER_SECONDS[bool(payment.completed_at) or payment.status in UNPAID_FOR_GOOD],
         "facts": _facts(payment),
         "address": _address_facts(payment),
+        "items": [wording.item(each, payment.currency) for each in payment.items],
+        "note": NoteForm(initial={"note": payment.note}),
         "metadata": wording.metadata_rows(payment.metadata),
         "deposit_columns": DEPOSIT_COLUMNS,
         "more_transfers": max(0, payment.deposit_count - TRANSFERS_SHOWN),
@@ -142,6 +164,7 @@ def _missing_of(payment: Payment) -> list[MissingCoins]:
 def _facts(payment: Payment) -> list[tuple[str, str]]:
     coin = payment.cryptocurrency
     return [
+        (_("What it is for"), payment.description),
         (_("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
         (_("Due"), f"{wording.grouped(wording.coins_to_send(payment.due, payment.decimals))} {coin}"),
         (_("Received"), wording.coins(payment.received, payment.decimals, coin)),
@@ -174,6 +197,7 @@ def _address_facts(payment: Payment) -> list[tuple[str, str]]:
         (_("Settled to"), payment.merchant_wallet),
         (_("With the memo"), person_of(payment.merchant_wallet)),
         (_("Returns to"), payment.redirect_url),
+        (_("Returns unpaid to"), payment.cancel_url),
         (_("Webhook"), payment.webhook_url),
     ]
 

@@ -43,9 +43,10 @@ _NAMES_OF_CUSTOMERS = ("customer", "customername", "customerid", "customeremail"
 
 
 def what_for(payment: Payment) -> str:
-    """The order or the customer that the metadata names, else what its payment link is for; empty where neither is."""
+    """The order or the customer that the metadata names, else its description or that of its payment link."""
     order, customer = order_and_customer(payment)
-    return order or customer or (payment.payment_link.description if payment.payment_link else "")
+    of_link = payment.payment_link.description if payment.payment_link else ""
+    return order or customer or payment.description or of_link
 
 
 def order_and_customer(payment: Payment) -> tuple[str, str]:

@@ -220,7 +220,7 @@ _PAYMENT_WORDS = {
     catalogue.PAYMENT_CANCELLED: gettext_lazy("Cancelled"),
     catalogue.PAYMENT_REVERSED: gettext_lazy("Reversed: a reorganisation undid a transfer"),
     catalogue.PAYMENT_REFUNDED: gettext_lazy("Refunded"),
-    catalogue.PAYMENT_UPDATED: gettext_lazy("Amounts or reasons changed"),
+    catalogue.PAYMENT_UPDATED: gettext_lazy("Amounts, reasons or details changed"),
     catalogue.PAYMENT_COINS_MISSING: gettext_lazy("Coins are missing on the network"),
     catalogue.PAYMENT_COINS_RESTORED: gettext_lazy("Missing coins are back or covered"),
     catalogue.PAYMENT_COINS_LOST: gettext_lazy("Coins are lost"),

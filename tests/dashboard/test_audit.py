@@ -252,6 +252,7 @@ DONE: Mapping[str, Done] = {
     "/dashboard/payments/{payment}/transaction": Done(
         Action.NAME_TRANSACTION, "payment", after={"transaction"}, scene=money_without_a_memo
     ),
+    "/dashboard/payments/{payment}/note": Done(Action.CHANGE_NOTE, "payment", after={"note"}),
     "/dashboard/payments/{payment}/simulate": Done(Action.SIMULATE_PAYMENT, "payment", after={"scenario"}),
     "/dashboard/payments/{payment}/refund": Done(
         Action.REQUEST_REFUND,

@@ -51,7 +51,7 @@ CATALOGUE: Mapping[str, Promise] = MappingProxyType(
         PAYMENT_REFUNDED: _("Money was refunded to the payer, in part or in full."),
         PAYMENT_UPDATED: _(
             "A payment changed and no other event says so: more was received, money was reserved for a refund or "
-            "came back from one, or a reason was added or removed."
+            "came back from one, a reason was added or removed, or somebody changed its description, note or metadata."
         ),
         PAYMENT_COINS_MISSING: _(
             "Coins that were paid are missing on the network. The part of your balance that came from them is "

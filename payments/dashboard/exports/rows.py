@@ -30,11 +30,15 @@ COLUMNS = (
     "completed_at",
     "transaction_hashes",
     "metadata",
+    "description",
+    "items",
+    "note",
 )
 
 READ = (
     "pk", "status", "fiat_amount", "currency", "due", "received", "refunded", "decimals", "cryptocurrency", "network",
     "deposit_address", "memo", "expires_at", "completed_at", "deposit_count", "metadata",
+    "description", "items", "note",
 )  # fmt: skip
 """The columns of a payment that a row is made of."""
 
@@ -70,6 +74,9 @@ def _cells(payment: Any, hashes: Sequence[str]) -> tuple[str, ...]:
         format_instant(payment.completed_at) if payment.completed_at else "",
         " ".join(hashes),
         text_cell(render_json(payment.metadata).decode()) if payment.metadata else "",
+        text_cell(payment.description),
+        text_cell(render_json(payment.items).decode()) if payment.items else "",
+        text_cell(payment.note),
     )
 
 

@@ -6,7 +6,8 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db import transaction
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from config import ids
@@ -24,8 +25,9 @@ OVERLAP = timedelta(minutes=10)
 def index_payments(*, batch: int = BATCH) -> int:
     """Write the oldest entries that are missing, then what was paid since, then again what the version before wrote.
 
-    Returns how many; of each kind at most a batch, and the next kind once fewer were left. In this order, as only a
-    transfer whose payment has an entry is seen, and all are in the entries up to the last one that any entry names.
+    Entries of payments whose words were changed are among the last. Returns how many; of each kind at most a batch, and
+    the next kind once fewer were left. In this order, as only a transfer whose payment has an entry is seen, and all
+    are in the entries up to the last one that any entry names.
     Two workers may do it at once: a new entry that is there stays, and another is written with the same text.
     """
     done = 0
@@ -33,6 +35,13 @@ def index_payments(*, batch: int = BATCH) -> int:
         if done < batch:
             done += write(batch)
     return done
+
+
+def write_again(payment: Payment) -> None:
+    """Have a payment whose words have changed found by the new ones; by the old ones too until its entry is written."""
+    SearchEntry.objects.filter(payment_id=payment.pk).update(
+        pieces=Func(F("pieces"), Value(DATED), function="array_remove")
+    )
 
 
 def to_index() -> list[QuerySet[Any]]:
@@ -65,7 +74,10 @@ def _write_again(batch: int) -> int:
     return _rewrite(set(found), _newest("deposits_until").first() or NO_DEPOSIT)
 
 
+@transaction.atomic
 def _rewrite(keys: set[uuid.UUID], until: uuid.UUID) -> int:
+    # Whoever changes the words of one of them waits, and then has it written once more.
+    list(SearchEntry.objects.filter(pk__in=keys).order_by("pk").select_for_update().values_list("pk"))
     entries = _entries(Payment.objects.filter(pk__in=keys), until)
     changed = ["text", "pieces", "deposits_until"]
     SearchEntry.objects.bulk_create(entries, update_conflicts=True, unique_fields=["payment_id"], update_fields=changed)

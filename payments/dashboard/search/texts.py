@@ -30,7 +30,7 @@ AROUND = 16
 
 _COLUMNS = (
     "pk", "merchant_id", "environment", "metadata", "due", "decimals", "cryptocurrency", "deposit_address",
-    "muxed_address", "memo",
+    "muxed_address", "memo", "description", "items", "note",
 )  # fmt: skip
 _OF_TRANSFERS = {
     "transaction_hash": _("Transaction hash"),
@@ -63,7 +63,7 @@ class Texts:
 
     @property
     def words(self) -> str:
-        return "\n".join(folded(value) for _label, value in _values("", self.payment.metadata))[:LONGEST_TEXT]
+        return "\n".join(folded(value) for _label, value in self._words())[:LONGEST_TEXT]
 
     @property
     def codes(self) -> str:
@@ -71,7 +71,7 @@ class Texts:
 
     def match(self, part: str) -> Match | None:
         """The first text that has this part, which is folded."""
-        words = _values("", self.payment.metadata)
+        words = self._words()
         for label, value in words if len(part) <= SHORT else chain(words, self._codes()):
             # Folding may change how many characters there are; what is compared is shown then.
             shown = value if len(value) == len(folded(value)) else folded(value)
@@ -79,6 +79,12 @@ class Texts:
                 end = start + len(part)
                 return Match(str(label), _end(shown[:start]), shown[start:end], _start(shown[end:]))
         return None
+
+    def _words(self) -> Iterator[Text]:
+        payment = self.payment
+        yield Text(_("What it is for"), payment.description)
+        yield Text(_("Note"), payment.note)
+        yield from _values("", [payment.metadata, [each["name"] for each in payment.items]])
 
     def _codes(self) -> Iterator[Text]:
         payment = self.payment
