@@ -38,6 +38,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "TimelineEntry.amountReceived": "What had been received by then: decimal.",
     "PaymentLink.description": "What it is for. Payers see it.",
     "PaymentLinkChangesRequest.description": "What it is for. Payers see it.",
+    "Item.name": "What it is.",
+    "quantity": "How many pieces.",
     "Payment.description": "What it is for. Payers see it.",
     "items": "Lines of what is paid for. Payers see them.",
     "cancelUrl": "Where a payer who has not paid goes back to.",

@@ -123,6 +123,7 @@ WRITES = (
     "/dashboard/payments/views/delete",
     "/dashboard/payments/new",
     "/dashboard/payments/{payment}/cancel",
+    "/dashboard/payments/{payment}/note",
     "/dashboard/payments/{payment}/close",
     "/dashboard/payments/{payment}/transaction",
     "/dashboard/payments/{payment}/simulate",
