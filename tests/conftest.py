@@ -150,6 +150,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionstart() -> None:
+    from tests.operations.following import follow_every_alarm
+
+    follow_every_alarm()
+
+
 def pytest_runtest_setup() -> None:
     forget()
 

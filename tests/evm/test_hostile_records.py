@@ -21,6 +21,7 @@ from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
 from payments.monitoring.alarm_rules import of_rows
 from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 from tests.chains.harness import Watched
 from tests.evm.fakes import block_hash
 from tests.evm.hostile import PAID_IN, SENT, WALLET, World, scalars
@@ -142,6 +143,7 @@ def test_what_all_send_alike_and_nobody_can_read_is_set_aside_and_reading_goes_o
     assert aside.transaction_hash == POISON
     assert aside.problem
     assert POISON in aside.content
+    raise_alarms()
     [alarm] = alarms()
     assert POISON in alarm
     [finding] = records_set_aside(Scope())

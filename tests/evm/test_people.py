@@ -43,7 +43,6 @@ from tests.evm.node import POLYGON_ID, running_node
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.factories import make_user
 from tests.networks import POLYGON, with_set
-from tests.operations.following import follow_runbooks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -177,7 +176,6 @@ def test_a_change_of_roles_is_an_alarm_at_once_with_who_and_when(scene: Scene, f
     change = RoleChange.objects.get()
     assert (change.role, change.account, change.made_by) == (role, THIEF, OWNER)
     raise_alarms()
-    follow_runbooks()
     alarm = Alarm.objects.open().get(kind=AlarmKind.ROLE_CHANGED)
     assert (
         f"{role} of the factory {FACTORY} on polygon (production) became {THIEF}, by {OWNER} in block" in alarm.message

@@ -21,6 +21,7 @@ from merchants.people.operator_rights import propose_rights
 from merchants.roles import SENSITIVE, Action, Role
 from payments.monitoring.alarm_rules import of_installation
 from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 from tests.agreeing import agree_to_what_waits
 from tests.factories import PASSWORD, make_member, make_merchant, make_user
 
@@ -220,6 +221,7 @@ def test_where_two_operators_are_and_one_lost_the_factor_one_removes_it_aloud() 
         bob.email: "Your second factors were removed",
         **dict.fromkeys((ada.email, carol.email), "The second factors of an operator were removed"),
     }
+    raise_alarms()
     [alarm] = [each for each in of_installation() if each.kind == AlarmKind.OPERATOR_RESET]
     assert bob.email in alarm.message
     with pytest.raises(NotEligible):

@@ -16,6 +16,7 @@ from config.installation.backups.records import current, note
 from config.installation.models import BackupRun
 from payments.monitoring.alarm_rules import of_installation
 from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +72,7 @@ def test_operators_are_told_when_backups_cannot_be_relied_on(case: str, settings
         assert words in found[subject]
     raised = {each.subject: each.message for each in of_installation() if each.kind == AlarmKind.BACKUP_UNRELIABLE}
     assert raised == found
+    raise_alarms()
     levels = {str(each.level) for each in check_backups(Asked())}
     assert levels == {"fail"} | levels if expected else levels <= {"ok", "warn"}
 

@@ -1,4 +1,7 @@
-"""Follows a runbook where a test has planted the fault of its alarm: each kind once in a process."""
+"""Follows a runbook where a test has planted the fault of its alarm: each kind once in a process.
+
+`tests/conftest.py` has it done after each round of the task that raises alarms.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Iterator
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
+from payments.monitoring import tasks
 from payments.monitoring.models import Alarm
 from payments.monitoring.states import AlarmKind
 from tests.alerting.runbooks import commands_of
@@ -22,6 +26,17 @@ SHOWS_ALARMS = "networks"
 """The command that lists the open alarms of a network: it must name the one whose runbook leads to it."""
 
 _followed: set[str] = set()
+
+
+def follow_every_alarm() -> None:
+    """Have each round of the task that raises alarms end with the runbooks of those that are open then."""
+    task, run = tasks.raise_alarms, tasks.raise_alarms.run
+
+    def run_and_follow() -> None:
+        run()
+        follow_runbooks()
+
+    task.run = run_and_follow
 
 
 def follow_runbooks() -> None:

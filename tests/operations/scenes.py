@@ -12,7 +12,6 @@ from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.models import Alarm
 from payments.monitoring.services import set_alarms
 from payments.monitoring.states import AlarmKind
-from tests.operations.following import follow_runbooks
 from tests.payments.scenes import PRODUCTION, SANDBOX
 
 __all__ = ["PRODUCTION", "SANDBOX"]
@@ -27,10 +26,9 @@ def open_alarms() -> list[tuple[str, str]]:
 
 
 def look() -> None:
-    """One round of the task that raises alarms; where a kind of them first shows, its runbook is followed."""
+    """One round of the task that raises alarms."""
     tasks.measure_networks()
     tasks.raise_alarms()
-    follow_runbooks()
 
 
 def there_is(*conditions: AlarmCondition, environment: str = PRODUCTION, network: str = "polygon") -> None:

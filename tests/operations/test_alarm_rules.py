@@ -35,6 +35,7 @@ from payments.treasury import sweeping
 from tests.evm.fakes import FakeProvider, block_hash
 from tests.evm.network import devnet
 from tests.factories import make_user
+from tests.operations.following import follow_runbooks
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment, mine, mine_and_watch, pay_and_confirm, watch
 from tests.stopping import lift, lift_halt, stop_payouts
@@ -288,6 +289,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 class TestProviders:
     def told(self) -> list[tuple[str, str, str]]:
+        follow_runbooks()
         found = Alarm.objects.open().order_by("kind", "subject")
         return [(alarm.kind, alarm.subject, alarm.message) for alarm in found]
 

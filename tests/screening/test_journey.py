@@ -20,7 +20,6 @@ from tests.admin.test_today import row_of, today
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
 from tests.networks import ETHEREUM
-from tests.operations.following import follow_runbooks
 from tests.operations.test_admin import operator
 from tests.payments.scenes import assert_all_is_well, confirm, make_payment, now, part_of
 
@@ -48,7 +47,6 @@ def test_a_sanctioned_sender_is_held_found_released_by_two_and_credited(tmp_path
     deposit = Deposit.objects.get()
 
     raise_alarms()
-    follow_runbooks()
     ada, ben = operator(), operator()
     first = today(ada)
     assert row_of(first, "Money held for review")[1:4:2] == ["1", "100.00 USD"]

@@ -22,6 +22,7 @@ from payments.chains.stellar.fees import FeeRules
 from payments.chains.stellar.keys.remote_signing import RemoteKeys
 from payments.monitoring.alarm_rules import of_rows
 from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.postings import hot_account
 from payments.transfers.states import HoldReason, PayoutStatus
@@ -81,6 +82,7 @@ def held(place: Place, count: int = 3) -> list[int]:
 
 
 def alarms() -> Counter[str]:
+    raise_alarms()
     return Counter(str(each.kind) for each in of_rows(SANDBOX, STELLAR) if "signer" in each.kind)
 
 

@@ -121,6 +121,7 @@ def findings() -> list[tuple[str | None, int | None, Severity | None, str]]:
 
 
 def alarms() -> dict[str, str]:
+    tasks.raise_alarms()
     return {f"{each.kind} {each.subject}": each.message for each in alarm_rules.of_rows(SANDBOX, STELLAR)}
 
 

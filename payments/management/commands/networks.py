@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import QuerySet
 
 from config.environments import Environment
 from config.errors import DomainError
 from payments.chains.settings_parser import single_provider_name
 from payments.deposits.watching import request_range
 from payments.monitoring.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
+from payments.monitoring.models import Alarm
 
 
 class Command(BaseCommand):
@@ -40,6 +42,10 @@ class Command(BaseCommand):
             self.stdout.write(f"{snapshot}")
             for name, text in _lines(figures_of(snapshot)):
                 self.stdout.write(f"  {name:10} {text}")
+        measured = {(each.environment, each.network) for each in shown}
+        for alarm in _alarms(env, network):
+            if (alarm.environment, alarm.network) not in measured:
+                self.stdout.write(f"{alarm.network} ({alarm.environment}): ALARM {_in_words(alarm)}")
         if not shown:
             self.stdout.write("Nothing has been measured yet: see that a worker and beat run.")
 
@@ -53,10 +59,21 @@ class Command(BaseCommand):
         self.stdout.write(f"The watcher reads {wanted}. `networks` shows how far it is.")
 
 
+def _alarms(environment: str | None, network: str | None) -> QuerySet[Alarm]:
+    """The open ones of networks."""
+    where = {"environment": environment, "network": network}
+    found = Alarm.objects.open().filter(**{field: name for field, name in where.items() if name})
+    return found.exclude(network="").order_by("environment", "network", "pk")
+
+
+def _in_words(alarm: Alarm) -> str:
+    subject = f" ({alarm.subject})" if alarm.subject else ""
+    return f"{alarm.get_kind_display()}{subject}: {alarm.message}"
+
+
 def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
     for alarm in figures.alarms:
-        subject = f" ({alarm.subject})" if alarm.subject else ""
-        yield "ALARM", f"{alarm.get_kind_display()}{subject}: {alarm.message}"
+        yield "ALARM", _in_words(alarm)
     final = f", {figures.cursor.finalized_height:,} final, {figures.lag:,} behind" if figures.cursor else ""
     yield "head", f"{figures.head}{final}"
     for name, problems in figures.providers.items():
