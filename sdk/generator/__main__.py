@@ -17,6 +17,10 @@ def main(arguments: list[str]) -> int:
     wrong: list[Path] = []
     for language in LANGUAGES:
         files = {ROOT / "sdk" / language.name / path: text for path, text in language.render(api).items()}
+        for path in language.stale(files):
+            wrong.append(path)
+            if not arguments:
+                path.unlink()
         for path, text in files.items():
             if path.exists() and path.read_text(encoding="utf-8") == text:
                 continue

@@ -1,14 +1,16 @@
 """Each language: where its generated files are, and what makes its layout.
 
 Templates are in `templates/<language>/`; `<path>.jinja` makes `sdk/<language>/<path>`. They get `api` (model.Api), and
-as filters the functions of names.py and those of the language below.
+as filters the functions of names.py and those of the language below. One with `[record]`, `[resource]`, `[enumeration]`
+or `[event]` in its name makes a file for each, which it gets by that name; where it writes nothing there is no file.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,13 @@ import jinja2
 
 from sdk.generator import names
 from sdk.generator.model import Api
+from sdk.generator.php import FILTERS as PHP_FILTERS
 from sdk.generator.python import FILTERS as PYTHON_FILTERS
 
 TEMPLATES = Path(__file__).with_name("templates")
 ROOT = Path(__file__).resolve().parents[2]
+MARK = "Generated from docs/openapi.json by sdk/generator"
+EACH = re.compile(r"\[(record|resource|enumeration|event)\]")
 
 
 def ruff(path: str, text: str) -> str:
@@ -41,6 +46,12 @@ class Language:
     formatted: Callable[[str, str], str] = lambda _path, text: text
     """Path and text to the text in its final layout. Where `make check` has no formatter, the templates lay it out."""
 
+    def stale(self, files: Iterable[Path]) -> list[Path]:
+        """Generated files beside the given ones that no template makes any more."""
+        folders = {path.parent for path in files}
+        beside = {path for folder in folders for path in folder.glob("*.*")} - set(files)
+        return sorted(path for path in beside if MARK in path.read_text(encoding="utf-8", errors="replace")[:200])
+
     def render(self, api: Api) -> dict[str, str]:
         """The text of each generated file by its path in the language's folder."""
         folder = TEMPLATES / self.name
@@ -55,13 +66,21 @@ class Language:
         for template in sorted(folder.rglob("*.jinja")):
             relative = template.relative_to(folder)
             path = relative.with_suffix("").as_posix()
-            text = environment.get_template(relative.as_posix()).render(api=api)
-            files[path] = self.formatted(path, text)
+            found = environment.get_template(relative.as_posix())
+            each = EACH.search(path)
+            if each is None:
+                files[path] = self.formatted(path, found.render(api=api))
+                continue
+            for one in getattr(api, f"{each[1]}s"):
+                target = EACH.sub(names.pascal(one.name), path)
+                text = found.render(api=api, **{each[1]: one})
+                if text.strip():
+                    files[target] = self.formatted(target, text)
         return files
 
 
 LANGUAGES = (
     Language("python", PYTHON_FILTERS, ruff),
     Language("typescript"),
-    Language("php"),
+    Language("php", PHP_FILTERS),
 )

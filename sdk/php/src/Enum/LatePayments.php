@@ -1,0 +1,14 @@
+<?php
+
+// Generated from docs/openapi.json by sdk/generator.
+
+declare(strict_types=1);
+
+namespace Ballast\Enum;
+
+/** Values as the API writes them. There may be others: this version knows these. */
+final class LatePayments
+{
+    public const HOLD = 'hold';
+    public const ACCEPT = 'accept';
+}

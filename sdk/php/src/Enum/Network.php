@@ -1,0 +1,15 @@
+<?php
+
+// Generated from docs/openapi.json by sdk/generator.
+
+declare(strict_types=1);
+
+namespace Ballast\Enum;
+
+/** Values as the API writes them. There may be others: this version knows these. */
+final class Network
+{
+    public const STELLAR = 'stellar';
+    public const ETHEREUM = 'ethereum';
+    public const POLYGON = 'polygon';
+}

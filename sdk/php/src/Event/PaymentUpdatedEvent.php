@@ -1,0 +1,20 @@
+<?php
+
+// Generated from docs/openapi.json by sdk/generator.
+
+declare(strict_types=1);
+
+namespace Ballast\Event;
+
+use Ballast\Model\Payment;
+
+/**
+ * A payment changed and no other event says so: more was received, money was reserved for a refund or came back from
+ * one, or a reason was added or removed.
+ *
+ * @extends Event<Payment>
+ */
+final class PaymentUpdatedEvent extends Event
+{
+    protected const RECORD = Payment::class;
+}

@@ -1,0 +1,19 @@
+<?php
+
+// Generated from docs/openapi.json by sdk/generator.
+
+declare(strict_types=1);
+
+namespace Ballast\Event;
+
+use Ballast\Model\Webhook;
+
+/**
+ * A test of this webhook was requested.
+ *
+ * @extends Event<Webhook>
+ */
+final class WebhookTestEvent extends Event
+{
+    protected const RECORD = Webhook::class;
+}
