@@ -21,6 +21,7 @@ from sdk.generator import names
 from sdk.generator.model import Api
 from sdk.generator.php import FILTERS as PHP_FILTERS
 from sdk.generator.python import FILTERS as PYTHON_FILTERS
+from sdk.generator.typescript import FILTERS as TYPESCRIPT_FILTERS
 
 TEMPLATES = Path(__file__).with_name("templates")
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +82,6 @@ class Language:
 
 LANGUAGES = (
     Language("python", PYTHON_FILTERS, ruff),
-    Language("typescript"),
+    Language("typescript", TYPESCRIPT_FILTERS),
     Language("php", PHP_FILTERS),
 )
