@@ -10,7 +10,7 @@ use Ballast\Model\Payment;
 
 /**
  * A payment changed and no other event says so: more was received, money was reserved for a refund or came back from
- * one, or a reason was added or removed.
+ * one, a reason was added or removed, or somebody changed its description, note or metadata.
  *
  * @extends Event<Payment>
  */

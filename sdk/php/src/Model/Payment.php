@@ -76,6 +76,8 @@ final class Payment extends Model
     public readonly string $merchantWallet;
     /** Where the payer may go on after success. */
     public readonly ?string $redirectUrl;
+    /** Where a payer who has not paid goes back to. */
+    public readonly ?string $cancelUrl;
     /** Told of this payment's events as well; null without one. */
     public readonly ?string $webhookUrl;
     /** Seconds that the payer has. */
@@ -85,6 +87,15 @@ final class Payment extends Model
      * @var array<string, mixed>
      */
     public readonly array $metadata;
+    /** What it is for. Payers see it. */
+    public readonly ?string $description;
+    /**
+     * Lines of what is paid for. Payers see them.
+     * @var list<Item>
+     */
+    public readonly array $items;
+    /** For yourself; payers do not see it. */
+    public readonly ?string $note;
     /** Id of the payment link that it was made by. */
     public readonly ?string $paymentLink;
     /**
@@ -134,9 +145,13 @@ final class Payment extends Model
         isset($raw['transferCount']) && $this->transferCount = (int) $raw['transferCount'];
         isset($raw['merchantWallet']) && $this->merchantWallet = (string) $raw['merchantWallet'];
         $this->redirectUrl = isset($raw['redirectUrl']) ? (string) $raw['redirectUrl'] : null;
+        $this->cancelUrl = isset($raw['cancelUrl']) ? (string) $raw['cancelUrl'] : null;
         $this->webhookUrl = isset($raw['webhookUrl']) ? (string) $raw['webhookUrl'] : null;
         isset($raw['expiresIn']) && $this->expiresIn = (int) $raw['expiresIn'];
         isset($raw['metadata']) && $this->metadata = $raw['metadata'];
+        $this->description = isset($raw['description']) ? (string) $raw['description'] : null;
+        isset($raw['items']) && $this->items = array_map(Item::of(...), $raw['items']);
+        $this->note = isset($raw['note']) ? (string) $raw['note'] : null;
         $this->paymentLink = isset($raw['paymentLink']) ? (string) $raw['paymentLink'] : null;
         isset($raw['choices']) && $this->choices = array_map(PaymentChoice::of(...), $raw['choices']);
         $this->chosenAt = isset($raw['chosenAt']) ? new \DateTimeImmutable($raw['chosenAt']) : null;

@@ -7,6 +7,7 @@ declare(strict_types=1);
 namespace Ballast\Resource;
 
 use Ballast\Model;
+use Ballast\Omitted;
 use Ballast\Page;
 use Ballast\RequestOptions;
 
@@ -36,7 +37,12 @@ final class Payments extends Resource
      *     go, by network. The payer chooses among these networks. Left out: those of your wallets in use.
      * @param list<string>|null $cryptocurrencies Instead of `cryptocurrency`: the coins that the payer chooses among.
      *     Left out: all of the networks.
+     * @param string|null $description What it is for. Payers see it, and receipts name it.
+     * @param list<array>|null $items Lines of what is paid for. Payers see them.
+     * @param string|null $note For yourself; payers do not see it.
      * @param string|null $redirectUrl Where the payer may go on after success.
+     * @param string|null $cancelUrl Where a payer who has not paid may go back to, once the payment expired or was
+     *     cancelled. Left out: the first page of the site of `redirectUrl`.
      * @param string|null $webhookUrl Told of this payment's events as well.
      * @param int|null $expiresIn Seconds the payer has. 1800 when it is left out.
      * @param array<string, mixed>|null $metadata Any JSON object of yours, up to 16 KiB; given back as sent.
@@ -49,7 +55,11 @@ final class Payments extends Resource
         ?string $merchantWallet = null,
         ?array $merchantWallets = null,
         ?array $cryptocurrencies = null,
+        ?string $description = null,
+        ?array $items = null,
+        ?string $note = null,
         ?string $redirectUrl = null,
+        ?string $cancelUrl = null,
         ?string $webhookUrl = null,
         ?int $expiresIn = null,
         ?array $metadata = null,
@@ -66,7 +76,11 @@ final class Payments extends Resource
                 'merchantWallet' => $merchantWallet,
                 'merchantWallets' => self::object($merchantWallets),
                 'cryptocurrencies' => $cryptocurrencies,
+                'description' => $description,
+                'items' => $items,
+                'note' => $note,
                 'redirectUrl' => $redirectUrl,
+                'cancelUrl' => $cancelUrl,
                 'webhookUrl' => $webhookUrl,
                 'expiresIn' => $expiresIn,
                 'metadata' => self::object($metadata),
@@ -129,6 +143,38 @@ final class Payments extends Resource
         return Model\Payment::ofResponse($this->transport->send(
             'GET',
             '/v1/payments/' . rawurlencode($paymentId),
+            options: $options,
+        ));
+    }
+
+    /**
+     * Update a payment.
+     *
+     * Changes the description, the note and single names of the metadata, at any time, also once the payment is over. A
+     * change is told by `payment.updated`. Price, coin and wallet stay.
+     *
+     * Scope: `payments:write`.
+     *
+     * @param string|null|Omitted $description What it is for. Payers see it.
+     * @param string|null|Omitted $note For yourself; payers do not see it.
+     * @param array<string, mixed>|null|Omitted $metadata Names that are set; a name with `null` is removed, and all
+     *     others stay. At most 16 KiB in all.
+     */
+    public function update(
+        string $paymentId,
+        string|null|Omitted $description = Omitted::Value,
+        string|null|Omitted $note = Omitted::Value,
+        array|null|Omitted $metadata = Omitted::Value,
+        ?RequestOptions $options = null,
+    ): Model\Payment {
+        return Model\Payment::ofResponse($this->transport->send(
+            'PATCH',
+            '/v1/payments/' . rawurlencode($paymentId),
+            body: self::changes([
+                'description' => $description,
+                'note' => $note,
+                'metadata' => self::object($metadata),
+            ]),
             options: $options,
         ));
     }
