@@ -30,6 +30,7 @@ class Installation(models.Model):
     requires_proven_wallets = models.BooleanField(
         db_default=True, help_text="It began with this rule, which REQUIRE_PROVEN_WALLETS overrides."
     )
+    release = models.CharField(max_length=40, blank=True, db_default="", help_text="Of the beat that ran last.")
     stopped_at = models.DateTimeField(null=True, help_text="Since then no address is given out and nothing is paid.")
 
     class Meta:

@@ -21,6 +21,7 @@ from config.errors import DomainError, ServiceUnavailable
 from config.installation import marker
 from config.installation.identity import Identity, identity_here
 from config.installation.models import Installation, Sign, Standstill
+from config.process.release import RELEASE
 
 logger = structlog.get_logger(__name__)
 
@@ -162,9 +163,10 @@ def keep_pulse() -> Doubt | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE installation_installation SET pulse = pulse + 1, pulsed_at = clock_timestamp(), timeline = %s"
+            "UPDATE installation_installation"
+            " SET pulse = pulse + 1, pulsed_at = clock_timestamp(), timeline = %s, release = %s"
             " WHERE stopped_at IS NULL RETURNING id, pulse",
-            [here.timeline],
+            [here.timeline, RELEASE],
         )
         row = cursor.fetchone()
     if row is not None:

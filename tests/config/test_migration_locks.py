@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError, ProgrammingError
+from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
@@ -27,7 +27,9 @@ from config.installation.migration_locks import (
     removed_by,
     statements_in,
 )
-from config.installation.models import BackupRun, Sign, Standstill
+from config.installation.models import BackupRun, Installation, Sign, Standstill
+from config.installation.services import keep_pulse
+from config.process.release import RELEASE
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.people.mailing import write_mail
 from tests.networks import ETHEREUM
@@ -136,6 +138,33 @@ class TestUpgradeCheck:
         said = check()
         assert re.search(r"merchants.0002_branding_language: ACCESS EXCLUSIVE on merchants_branding,", said)
         assert "installation.0002_backup_runs: no lock on a table that is there." in said
+
+    @pytest.mark.parametrize(
+        ("before", "now", "said"),
+        [
+            ("", "0.1.4", "ok    release: From 0.1.0 to 0.1.4."),
+            ("0.1.3", "0.2.0", "ok    release: From 0.1.3 to 0.2.0."),
+            ("1.9.2", "2.0.0", "ok    release: From 1.9.2 to 2.0.0."),
+            ("", "0.3.0", "next is 0.2."),
+            ("1.4.0", "2.1.0", "next is 2.0, after the last of 1."),
+            ("0.2.1", "0.1.0", "This code is older than what runs."),
+        ],
+    )
+    def test_releases_are_upgraded_to_in_order(
+        self, monkeypatch: pytest.MonkeyPatch, before: str, now: str, said: str
+    ) -> None:
+        keep_pulse()
+        assert Installation.objects.get().release == RELEASE
+        Installation.objects.update(release=before)
+        monkeypatch.setattr("payments.monitoring.management.commands.upgrade_check.RELEASE", now)
+        shown = check()
+        assert said in shown
+        assert ("Do not begin" in shown) == (not said.startswith("ok"))
+
+    def test_a_database_of_the_first_release_has_no_such_column(self) -> None:
+        keep_pulse()
+        connection.cursor().execute("ALTER TABLE installation_installation DROP COLUMN release")
+        assert f"release: From 0.1.0 to {RELEASE}." in check()
 
     def test_one_does_not_begin_on_books_that_do_not_add_up(self) -> None:
         stock(ETHEREUM, 5 * COIN)

@@ -27,6 +27,9 @@ FRESH = timedelta(hours=2)
 LARGE_ROWS = 100_000
 """Rows from which on reading a table holds others up."""
 
+FIRST_RELEASE = "0.1.0"
+"""It did not note which it is."""
+
 UNSENT = {
     "transfers that are signed or sent and not final": (
         "SELECT count(*) FROM transfers_transfer WHERE status = ANY(%s)",
@@ -39,9 +42,9 @@ UNSENT = {
 
 class Command(BaseCommand):
     help = (
-        "Looks, with the code of the new version, whether the database may be migrated now: the jump, each pending "
-        "migration with the locks it takes, what is half sent, the last reconcile and the backup. Changes nothing; "
-        "exits with 1 where one should not begin."
+        "Looks, with the code of the new version, whether the database may be migrated now: the release that runs, the "
+        "jump, each pending migration with the locks it takes, what is half sent, the last reconcile and the backup. "
+        "Changes nothing; exits with 1 where one should not begin."
     )
     requires_system_checks = ()
 
@@ -54,6 +57,23 @@ class Command(BaseCommand):
         if any(each.level == Level.FAIL for each in found):
             raise CommandError("Do not begin: put right what failed.")
         self.stdout.write(self.style.SUCCESS(f"The upgrade to {RELEASE} may begin: docs/upgrading.md has the steps."))
+
+
+def check_release() -> Iterator[Finding]:
+    """MINOR releases are upgraded to in order (docs/releases.md)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_jsonb(installation) ->> 'release' FROM installation_installation AS installation")
+        [before] = cursor.fetchone() or [None]
+    before = before or FIRST_RELEASE
+    (was, minor), (now, newer) = (tuple(map(int, each.split(".")[:2])) for each in (before, RELEASE))
+    text = f"From {before} to {RELEASE}."
+    if (now, newer) < (was, minor):
+        yield fail("release", text, "This code is older than what runs. docs/upgrading.md says how to go back.")
+    elif (now == was and newer <= minor + 1) or (now == was + 1 and newer == 0):
+        yield ok("release", text)
+    else:
+        between = f"{was}.{minor + 1}" if now == was else f"{was + 1}.0, after the last of {was}"
+        yield fail("release", text, f"Releases are upgraded to in order: next is {between}.")
 
 
 def check_jump() -> Iterator[Finding]:
@@ -138,6 +158,7 @@ def check_backup() -> Iterator[Finding]:
 
 
 LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    check_release,
     check_jump,
     check_migrations,
     check_unsent,
