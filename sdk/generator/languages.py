@@ -17,10 +17,9 @@ from typing import Any
 
 import jinja2
 
-from sdk.generator import names
+from sdk.generator import names, python
 from sdk.generator.model import Api
 from sdk.generator.php import FILTERS as PHP_FILTERS
-from sdk.generator.python import FILTERS as PYTHON_FILTERS
 from sdk.generator.typescript import FILTERS as TYPESCRIPT_FILTERS
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -44,6 +43,8 @@ class Language:
     name: str
     """Of its folder, in sdk/ and in templates/."""
     filters: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    context: Callable[[Api], dict[str, Any]] = lambda _api: {}
+    """What its templates get beside `api`."""
     formatted: Callable[[str, str], str] = lambda _path, text: text
     """Path and text to the text in its final layout. Where `make check` has no formatter, the templates lay it out."""
 
@@ -63,6 +64,7 @@ class Language:
         for function in (names.snake, names.pascal, names.camel, names.kebab):
             environment.filters[function.__name__] = function
         environment.filters.update(self.filters)
+        context = self.context(api)
         files: dict[str, str] = {}
         for template in sorted(folder.rglob("*.jinja")):
             relative = template.relative_to(folder)
@@ -70,18 +72,18 @@ class Language:
             found = environment.get_template(relative.as_posix())
             each = EACH.search(path)
             if each is None:
-                files[path] = self.formatted(path, found.render(api=api))
+                files[path] = self.formatted(path, found.render(api=api, **context))
                 continue
             for one in getattr(api, f"{each[1]}s"):
                 target = EACH.sub(names.pascal(one.name), path)
-                text = found.render(api=api, **{each[1]: one})
+                text = found.render(api=api, **context, **{each[1]: one})
                 if text.strip():
                     files[target] = self.formatted(target, text)
         return files
 
 
 LANGUAGES = (
-    Language("python", PYTHON_FILTERS, ruff),
+    Language("python", python.FILTERS, python.context, ruff),
     Language("typescript", TYPESCRIPT_FILTERS),
     Language("php", PHP_FILTERS),
 )

@@ -120,6 +120,7 @@ class ErrorType:
 @dataclass(frozen=True)
 class Api:
     version: str
+    """The date that clients send as Ballast-Version."""
     resources: tuple[Resource, ...]
     records: tuple[Record, ...]
     """Those of replies, then those of requests, by name."""

@@ -29,6 +29,9 @@ ENUMERATIONS = {
 }
 """Enumerations whose name by the rule would mislead."""
 
+RECORDS = {"Webhook": "WebhookEndpoint", "WebhookWithSecret": "WebhookEndpointWithSecret"}
+"""Records that are not called as their schema: `Webhook` is what verifies one."""
+
 SECRET_FIELDS = {"secret", "claimUrl"}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import keyword
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from sdk.generator.model import Field, Type
-from sdk.generator.names import snake
+from sdk.generator.model import Api, Field, Operation, Type
+from sdk.generator.names import camel, snake
 
 SENT = {
     "string": "str", "integer": "int", "number": "Amount", "boolean": "bool", "datetime": "datetime",
@@ -33,10 +34,18 @@ def argument(field: Field) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def lines(text: str, indent: int = 8) -> str:
-    """Prose for a docstring, wrapped, with what follows the first line indented."""
-    paragraphs = [textwrap.fill(" ".join(part.split()), 118 - indent) for part in text.split("\n\n")]
-    return textwrap.indent("\n\n".join(paragraphs), " " * indent).lstrip()
+def lines(text: str, indent: int = 8, before: int = 3) -> str:
+    """Prose for a docstring, wrapped, with what follows the first line indented; `before` it stands something."""
+    width, first = 117 - indent, " " * before
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    wrapped = [textwrap.fill(each, width, initial_indent=first).removeprefix(first) for each in paragraphs]
+    return textwrap.indent("\n\n".join(wrapped), " " * indent).lstrip()
+
+
+def optional_parameter(type_: Type) -> str:
+    """The type of what may be left out; for some fields that is something else than null."""
+    text = _written(type_, SENT, "")
+    return f"{text} | NotGiven | None" if type_.nullable else f"{text} | NotGiven"
 
 
 def _nullable(text: str, type_: Type) -> str:
@@ -62,9 +71,49 @@ def _written(type_: Type, names: dict[str, str], unknown: str) -> str:
     return names[type_.kind]
 
 
+def nested_parameter(type_: Type) -> str:
+    """The type of what is sent inside another object, where nothing converts text to a number."""
+    return parameter(type_).replace("Amount", "Number") if type_.kind == "number" else parameter(type_)
+
+
+def sent(field: Field) -> str:
+    """The value of an argument as it goes into the body."""
+    name = argument(field)
+    inner = field.type.item if field.type.kind == "array" else field.type
+    if inner is not None and inner.kind == "record":
+        return f"named({name})"
+    return f"number({name})" if field.type.kind == "number" else name
+
+
+def options(field: Field) -> str:
+    """What dataclasses.field() is told about a field, if anything."""
+    found = []
+    if camel(argument(field)) != field.name:
+        found.append(f'metadata={{"name": "{field.name}"}}')
+    if field.is_secret:
+        found.append("repr=False")
+    return ", ".join(found)
+
+
+def path(operation: Operation) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: f"{{segment({snake(found[1])})}}", operation.path)
+
+
+def context(api: Api) -> dict[str, Any]:
+    nested = {
+        inner.name
+        for record in api.records
+        if record.is_request
+        for field in record.fields
+        for inner in (field.type, field.type.item)
+        if inner is not None and inner.kind == "record"
+    }
+    records = [record.name for record in api.records if not record.is_request or record.name in nested]
+    enumerations = [one.name for one in api.enumerations]
+    return {"nested": nested, "imported": ["Amount", "Moment", *enumerations, *records]}
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
-    "annotation": annotation,
-    "parameter": parameter,
-    "argument": argument,
-    "lines": lines,
+    each.__name__: each
+    for each in (annotation, parameter, optional_parameter, nested_parameter, argument, lines, options, path, sent)
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from sdk.generator.model import Api, Enumeration, ErrorType, Event, Field, Opera
 Schema = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "openapi.json"
+VERSIONS = ROOT / "docs" / "api" / "versions.md"
 
 
 def read(path: Path = DOCUMENT) -> Api:
@@ -37,7 +39,7 @@ class Reader:
             self._record(name, schema) for name, schema in sorted(self.schemas.items()) if _is_record(name, schema)
         ]
         return Api(
-            version=self.document["info"]["version"],
+            version=_newest_version(),
             resources=resources,
             records=tuple(sorted(records, key=lambda record: (record.is_request, record.name))),
             enumerations=tuple(sorted(self.enumerations.values(), key=lambda enumeration: enumeration.name)),
@@ -61,7 +63,7 @@ class Reader:
         content = self._resolved(replies[0])["content"]
         result = self._type(content["application/json"]["schema"])
         listed = self.schemas.get(result.name, {})
-        item = listed["properties"]["data"]["items"]["$ref"].rpartition("/")[2] if _is_list(result.name, listed) else ""
+        item = _referred(listed["properties"]["data"]["items"]) if _is_list(result.name, listed) else ""
         formats: list[str] = []
         query: list[Field] = []
         for parameter in parameters:
@@ -105,7 +107,7 @@ class Reader:
     def _record(self, name: str, schema: Schema) -> Record:
         required = set(schema.get("required", []))
         return Record(
-            name=name,
+            name=names.RECORDS.get(name, name),
             description=schema.get("description", ""),
             fields=tuple(
                 self._field(field, inner, {**inner, "required": field in required})
@@ -133,7 +135,7 @@ class Reader:
 
     def _type(self, schema: Schema) -> Type:
         if "$ref" in schema:
-            return Type("record", name=schema["$ref"].rpartition("/")[2])
+            return Type("record", name=_referred(schema))
         kinds = schema.get("type", [])
         kinds = [kinds] if isinstance(kinds, str) else kinds
         nullable = "null" in kinds
@@ -215,7 +217,7 @@ class Reader:
         for kind, methods in self.document["webhooks"].items():
             schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
             name = schema["$ref"].rpartition("/")[2]
-            record = self.schemas[name]["properties"]["data"]["properties"]["object"]["$ref"].rpartition("/")[2]
+            record = _referred(self.schemas[name]["properties"]["data"]["properties"]["object"])
             yield Event(kind, name, record, methods["post"]["summary"])
 
     def _errors(self) -> Iterator[ErrorType]:
@@ -233,6 +235,17 @@ class Reader:
                             statuses[error["type"]].add(int(status))
         for kind in self.schemas["ErrorReply"]["properties"]["error"]["properties"]["type"]["enum"]:
             yield ErrorType(kind, names.error_class(kind), tuple(sorted(statuses[kind])), tuple(sorted(codes[kind])))
+
+
+def _newest_version() -> str:
+    """The date of the last row of the table of versions."""
+    return re.findall(r"^\| (\d{4}-\d\d-\d\d) \|", VERSIONS.read_text(encoding="utf-8"), re.MULTILINE)[-1]
+
+
+def _referred(schema: Schema) -> str:
+    """The name of the record that a reference is to."""
+    name: str = schema["$ref"].rpartition("/")[2]
+    return names.RECORDS.get(name, name)
 
 
 def _is_list(name: str, schema: Schema) -> bool:

@@ -6,14 +6,14 @@ declare(strict_types=1);
 
 namespace Ballast\Event;
 
-use Ballast\Model\Webhook;
+use Ballast\Model\WebhookEndpoint;
 
 /**
  * A test of this webhook was requested.
  *
- * @extends Event<Webhook>
+ * @extends Event<WebhookEndpoint>
  */
 final class WebhookTestEvent extends Event
 {
-    protected const RECORD = Webhook::class;
+    protected const RECORD = WebhookEndpoint::class;
 }

@@ -33,8 +33,8 @@ final class Webhooks extends Resource
         ?array $events = null,
         ?string $description = null,
         ?RequestOptions $options = null,
-    ): Model\WebhookWithSecret {
-        return Model\WebhookWithSecret::ofResponse($this->transport->send(
+    ): Model\WebhookEndpointWithSecret {
+        return Model\WebhookEndpointWithSecret::ofResponse($this->transport->send(
             'POST',
             '/v1/webhooks',
             body: self::given([
@@ -55,13 +55,13 @@ final class Webhooks extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
-     * @return Page<Model\Webhook>
+     * @return Page<Model\WebhookEndpoint>
      */
     public function list(?int $limit = null, ?string $starting_after = null, ?RequestOptions $options = null): Page
     {
         return Page::fetch(
             $this->transport,
-            Model\Webhook::class,
+            Model\WebhookEndpoint::class,
             '/v1/webhooks',
             self::given([
                 'limit' => $limit,
@@ -95,9 +95,9 @@ final class Webhooks extends Resource
      *
      * Scope: `webhooks:read`.
      */
-    public function get(string $webhookId, ?RequestOptions $options = null): Model\Webhook
+    public function get(string $webhookId, ?RequestOptions $options = null): Model\WebhookEndpoint
     {
-        return Model\Webhook::ofResponse($this->transport->send(
+        return Model\WebhookEndpoint::ofResponse($this->transport->send(
             'GET',
             '/v1/webhooks/' . rawurlencode($webhookId),
             options: $options,
@@ -123,8 +123,8 @@ final class Webhooks extends Resource
         string|null|Omitted $description = Omitted::Value,
         string|null|Omitted $status = Omitted::Value,
         ?RequestOptions $options = null,
-    ): Model\Webhook {
-        return Model\Webhook::ofResponse($this->transport->send(
+    ): Model\WebhookEndpoint {
+        return Model\WebhookEndpoint::ofResponse($this->transport->send(
             'PATCH',
             '/v1/webhooks/' . rawurlencode($webhookId),
             body: self::changes([
@@ -177,9 +177,9 @@ final class Webhooks extends Resource
      *
      * Scope: `webhooks:write`.
      */
-    public function rotate(string $webhookId, ?RequestOptions $options = null): Model\WebhookWithSecret
+    public function rotate(string $webhookId, ?RequestOptions $options = null): Model\WebhookEndpointWithSecret
     {
-        return Model\WebhookWithSecret::ofResponse($this->transport->send(
+        return Model\WebhookEndpointWithSecret::ofResponse($this->transport->send(
             'POST',
             '/v1/webhooks/' . rawurlencode($webhookId) . '/rotate',
             body: [],

@@ -8,7 +8,7 @@ namespace Ballast\Model;
 
 use Ballast\Model;
 
-final class WebhookWithSecret extends Model
+final class WebhookEndpointWithSecret extends Model
 {
     protected const SECRETS = ['secret'];
 

@@ -8,7 +8,7 @@ namespace Ballast\Model;
 
 use Ballast\Model;
 
-final class Webhook extends Model
+final class WebhookEndpoint extends Model
 {
     /** Names the record for good. */
     public readonly string $id;
