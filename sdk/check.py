@@ -33,6 +33,15 @@ def main(languages: list[str]) -> int:
         print(f"no sdk/<language>/check for {', '.join(sorted(wrong))}; there are: {', '.join(found)}", file=sys.stderr)
         return 2
     languages = languages or found
+    try:
+        check(languages)
+    except subprocess.CalledProcessError as error:
+        print(f"{error.cmd[0]} failed", file=sys.stderr)
+        return 1
+    return 0
+
+
+def check(languages: list[str]) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with sandbox(port) as server:
@@ -46,7 +55,6 @@ def main(languages: list[str]) -> int:
                     "BALLAST_WEBHOOK_SECRET": account_secret(values),
                 }  # fmt: skip
                 run(language, "check", environment)
-    return 0
 
 
 def run(language: str, script: str, environment: dict[str, str]) -> None:

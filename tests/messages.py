@@ -50,7 +50,7 @@ PAYERS = (
 _MEMBERS = ("payments/checkout/preview.py", "payments/checkout/simulator.py:SCENARIOS")
 """Of those folders, what members alone read."""
 
-_NOT_PRODUCT = {"tests", "var", ".venv", ".proofs", ".site"}
+_NOT_PRODUCT = {"tests", "var", ".venv", ".proofs", ".site", ".sdk", "sdk"}
 
 _CALLS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "ngettext": 2, "ngettext_lazy": 2}
 _CALLS_WITH_CONTEXT = {"pgettext": 1, "pgettext_lazy": 1, "npgettext": 2, "npgettext_lazy": 2}

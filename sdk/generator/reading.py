@@ -239,7 +239,8 @@ class Reader:
 
 def _newest_version() -> str:
     """The date of the last row of the table of versions."""
-    return re.findall(r"^\| (\d{4}-\d\d-\d\d) \|", VERSIONS.read_text(encoding="utf-8"), re.MULTILINE)[-1]
+    rows: list[str] = re.findall(r"^\| (\d{4}-\d\d-\d\d) \|", VERSIONS.read_text(encoding="utf-8"), re.MULTILINE)
+    return rows[-1]
 
 
 def _referred(schema: Schema) -> str:

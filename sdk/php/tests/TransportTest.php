@@ -19,7 +19,7 @@ use Ballast\Error\ServerError;
 use Ballast\Http\CurlSender;
 use Ballast\Http\Request;
 use Ballast\Http\Response;
-use Ballast\Model\WebhookWithSecret;
+use Ballast\Model\WebhookEndpointWithSecret;
 use Ballast\RequestOptions;
 use Ballast\Resource\PaymentLinks;
 use Ballast\Resource\Payments;
@@ -264,7 +264,7 @@ final class TransportTest extends TestCase
         $transport = $this->transport($answers, logger: $logger, signRequests: true);
         $payment = (new Payments($transport))->create(1, 'EUR');
         $client = new Ballast('pk_test_public', self::SECRET, 'https://pay.example.com');
-        $webhook = WebhookWithSecret::of(['id' => 'whk_1', 'secret' => self::SECRET]);
+        $webhook = WebhookEndpointWithSecret::of(['id' => 'whk_1', 'secret' => self::SECRET]);
         self::assertSame(self::SECRET, $webhook->secret);
         $shown .= print_r([$transport, $client, $payment, $webhook, $answers->requests], true);
         $trace = '';

@@ -90,7 +90,7 @@ async function acted(payment: Payment, scenario: Scenario, isThere: (payment: Pa
   });
 }
 
-async function receiveWebhooks(): Promise<models.Webhook> {
+async function receiveWebhooks(): Promise<models.WebhookEndpoint> {
   const made = await ballast.webhooks.create({ url: address, events: ["payment.created", "payment.completed"] });
   webhookSecrets.push(made.secret);
   assert.equal((await ballast.webhooks.get(made.id)).url, address);
@@ -194,7 +194,7 @@ async function settle(): Promise<void> {
   assert.match(Buffer.from(csv).toString("utf8"), /statement_version/);
 }
 
-async function lookBack(webhook: models.Webhook, paid: Payment, began: Date): Promise<void> {
+async function lookBack(webhook: models.WebhookEndpoint, paid: Payment, began: Date): Promise<void> {
   const months = await ballast.statements.list();
   const month = months.data[0]?.month ?? "";
   assert.equal((await ballast.statements.get(month)).month, month);

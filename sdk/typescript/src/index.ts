@@ -21,7 +21,6 @@ export {
 export type { AppInfo, CallOptions, ClientOptions, LogEntry, Logger } from "./options.js";
 export type { Operation } from "./transport.js";
 export { VERSION } from "./version.js";
-// The record of the same name is `models.Webhook`.
 export { Webhook, type WebhookHeaders, type WebhookOptions } from "./webhooks.js";
 
 export type * as models from "./generated/models.js";

@@ -36,7 +36,7 @@ function told(event: Event): string {
     case "refund.created":
       return event.data.object.paymentId;
     case "webhook.test": {
-      const webhook: models.Webhook = event.data.object;
+      const webhook: models.WebhookEndpoint = event.data.object;
       return webhook.url;
     }
     default:

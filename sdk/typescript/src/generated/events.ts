@@ -98,7 +98,7 @@ export interface SettlementCompletedEvent extends EventOf<"settlement.completed"
 export interface SettlementFailedEvent extends EventOf<"settlement.failed", models.Settlement> {}
 
 /** A test of this webhook was requested. */
-export interface WebhookTestEvent extends EventOf<"webhook.test", models.Webhook> {}
+export interface WebhookTestEvent extends EventOf<"webhook.test", models.WebhookEndpoint> {}
 
 declare const UNKNOWN: unique symbol;
 

@@ -1294,7 +1294,7 @@ export interface Wallets {
   polygon?: string;
 }
 
-export interface Webhook {
+export interface WebhookEndpoint {
   /** Names the record for good. */
   id: string;
   /** What kind of record this is. */
@@ -1321,7 +1321,7 @@ export interface Webhook {
   createdAt: string;
 }
 
-export interface WebhookWithSecret {
+export interface WebhookEndpointWithSecret {
   /** Names the record for good. */
   id: string;
   /** What kind of record this is. */

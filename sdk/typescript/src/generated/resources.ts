@@ -598,7 +598,7 @@ export class WebhooksResource {
    *
    * Scope: `webhooks:write`.
    */
-  create(params: models.NewWebhookRequest, options?: CallOptions): Call<models.WebhookWithSecret> {
+  create(params: models.NewWebhookRequest, options?: CallOptions): Call<models.WebhookEndpointWithSecret> {
     return this.#transport.call({ method: "POST", path: "/webhooks", body: params }, options);
   }
 
@@ -609,7 +609,7 @@ export class WebhooksResource {
    *
    * Scope: `webhooks:read`.
    */
-  list(params?: WebhooksListParams, options?: CallOptions): ListCall<models.Webhook> {
+  list(params?: WebhooksListParams, options?: CallOptions): ListCall<models.WebhookEndpoint> {
     return this.#transport.list({ method: "GET", path: "/webhooks", query: params }, options);
   }
 
@@ -631,7 +631,7 @@ export class WebhooksResource {
    *
    * Scope: `webhooks:read`.
    */
-  get(webhookId: string, options?: CallOptions): Call<models.Webhook> {
+  get(webhookId: string, options?: CallOptions): Call<models.WebhookEndpoint> {
     return this.#transport.call({ method: "GET", path: `/webhooks/${segment(webhookId)}` }, options);
   }
 
@@ -642,7 +642,11 @@ export class WebhooksResource {
    *
    * Scope: `webhooks:write`.
    */
-  update(webhookId: string, params: models.WebhookChangesRequest = {}, options?: CallOptions): Call<models.Webhook> {
+  update(
+    webhookId: string,
+    params: models.WebhookChangesRequest = {},
+    options?: CallOptions,
+  ): Call<models.WebhookEndpoint> {
     return this.#transport.call({ method: "PATCH", path: `/webhooks/${segment(webhookId)}`, body: params }, options);
   }
 
@@ -675,7 +679,7 @@ export class WebhooksResource {
    *
    * Scope: `webhooks:write`.
    */
-  rotate(webhookId: string, options?: CallOptions): Call<models.WebhookWithSecret> {
+  rotate(webhookId: string, options?: CallOptions): Call<models.WebhookEndpointWithSecret> {
     return this.#transport.call({ method: "POST", path: `/webhooks/${segment(webhookId)}/rotate` }, options);
   }
 
