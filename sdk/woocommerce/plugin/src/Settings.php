@@ -1,0 +1,110 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Ballast\WooCommerce;
+
+use Ballast\AppInfo;
+use Ballast\Ballast;
+use Ballast\Error\ApiConnectionError;
+use Ballast\Error\ApiStatusError;
+use Ballast\Error\BallastError;
+
+/** What the shop entered, and the webhook that the plugin registered with it. */
+final class Settings
+{
+    private const OPTION = 'woocommerce_ballast_settings';
+    public const CONNECTION = 'ballast_connection';
+    private const EVENTS = [
+        'payment.pending', 'payment.underpaid', 'payment.completed', 'payment.overpaid', 'payment.expired',
+        'payment.late', 'payment.cancelled', 'payment.reversed', 'payment.updated', 'payment.refunded',
+        'payment.coins_missing', 'payment.coins_restored', 'payment.coins_lost', 'refund.requires_action',
+        'refund.completed', 'refund.failed',
+    ];
+
+    /** @throws \InvalidArgumentException while something is missing */
+    public static function client(float $timeout = 15.0): Ballast
+    {
+        return new Ballast(
+            publicKey: self::get('public_key'),
+            secretKey: self::get('secret_key'),
+            baseUrl: self::get('url'),
+            timeout: $timeout,
+            maxRetries: 2,
+            appInfo: new AppInfo('ballast-for-woocommerce', Plugin::VERSION),
+            logger: Log::write(...),
+            // Where requests must take another way than curl: an object of Ballast\Http\Sender.
+            sender: apply_filters('ballast_http_sender', null),
+        );
+    }
+
+    public static function get(string $name): string
+    {
+        $settings = get_option(self::OPTION, []);
+        return is_array($settings) ? trim((string) ($settings[$name] ?? '')) : '';
+    }
+
+    /** Whether payments can be taken: the connection was tested with these very keys. */
+    public static function isConnected(): bool
+    {
+        return (self::connection()['fingerprint'] ?? null) === self::fingerprint();
+    }
+
+    /** The secrets of webhooks by which a request may be signed: the present one first. @return list<string> */
+    public static function webhookSecrets(): array
+    {
+        return array_values(array_filter((array) (self::connection()['secrets'] ?? []), is_string(...)));
+    }
+
+    public static function isSandbox(): bool
+    {
+        return !str_starts_with(self::get('public_key'), 'pk_live_');
+    }
+
+    /**
+     * Tests the keys, and registers the webhook when it is not there. Returns what is wrong; null when all is right.
+     */
+    public static function connect(): ?string
+    {
+        $listener = Listener::url();
+        $connection = self::connection();
+        try {
+            $ballast = self::client();
+            $ballast->payments->list(limit: 1);
+            $ballast->refunds->list(limit: 1);
+            $isSame = ($connection['url'] ?? null) === $listener && self::isConnected();
+            if ($isSame) {
+                $ballast->webhooks->update((string) $connection['webhook'], events: self::EVENTS, status: 'enabled');
+            } else {
+                $webhook = $ballast->webhooks->create(
+                    url: $listener,
+                    events: self::EVENTS,
+                    description: 'WooCommerce, ' . get_bloginfo('name'),
+                );
+                $secrets = [$webhook->secret, ...array_slice(self::webhookSecrets(), 0, 3)];
+                $connection = ['webhook' => $webhook->id, 'secrets' => $secrets, 'url' => $listener];
+            }
+        } catch (ApiStatusError $error) {
+            return $error->getMessage();
+        } catch (ApiConnectionError $error) {
+            return __('The installation does not answer at this address.', 'ballast-for-woocommerce')
+                . ' ' . $error->getMessage();
+        } catch (BallastError | \InvalidArgumentException $error) {
+            return $error->getMessage();
+        }
+        update_option(self::CONNECTION, ['fingerprint' => self::fingerprint()] + $connection, false);
+        return null;
+    }
+
+    /** @return array<string, mixed> */
+    private static function connection(): array
+    {
+        $connection = get_option(self::CONNECTION, []);
+        return is_array($connection) ? $connection : [];
+    }
+
+    private static function fingerprint(): string
+    {
+        return hash('sha256', implode(' ', array_map(self::get(...), ['url', 'public_key', 'secret_key'])));
+    }
+}

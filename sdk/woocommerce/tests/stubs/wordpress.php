@@ -1,0 +1,141 @@
+<?php
+
+/** The functions of WordPress that the gateway uses, in memory, for the unit tests. */
+
+declare(strict_types=1);
+
+define('ABSPATH', __DIR__);
+define('DB_NAME', 'test');
+define('DAY_IN_SECONDS', 86400);
+
+final class World
+{
+    /** @var array<string, mixed> */
+    public static array $options = [];
+    /** @var array<int, array<string, mixed>> */
+    public static array $orders = [];
+    /** @var list<string> */
+    public static array $actions = [];
+    /** @var array<string, list<callable>> */
+    public static array $hooks = [];
+    public static bool $isLocked = false;
+    public static ?Ballast\Http\Sender $api = null;
+
+    public static function reset(): void
+    {
+        self::$options = self::$orders = self::$actions = [];
+        self::$isLocked = false;
+        self::$api = null;
+        $GLOBALS['mini_notices'] = $GLOBALS['mini_log'] = [];
+        $_POST = [];
+    }
+}
+
+final class WP_Error
+{
+    public function __construct(public readonly string $code, private readonly string $message)
+    {
+    }
+
+    public function get_error_message(): string
+    {
+        return $this->message;
+    }
+}
+
+$GLOBALS['wpdb'] = new class {
+    public string $prefix = 'wp_';
+
+    public function prepare(string $query, mixed ...$values): string
+    {
+        return "$query " . json_encode($values);
+    }
+
+    public function get_var(string $query): string
+    {
+        return str_contains($query, 'GET_LOCK') && World::$isLocked ? '0' : '1';
+    }
+};
+
+function mini_load(int $id): ?array
+{
+    return World::$orders[$id] ?? null;
+}
+
+function mini_save(array $data): int
+{
+    $id = $data['id'] ?: count(World::$orders) + 1;
+    World::$orders[$id] = ['id' => $id] + $data;
+    return $id;
+}
+
+/** @return list<int> */
+function mini_ids(): array
+{
+    return array_keys(World::$orders);
+}
+
+function add_action(string $hook, callable $callback, int $priority = 10, int $arguments = 1): void
+{
+    World::$hooks[$hook][] = $callback;
+}
+
+function add_filter(string $hook, callable $callback, int $priority = 10, int $arguments = 1): void
+{
+    World::$hooks[$hook][] = $callback;
+}
+
+function do_action(string $hook, mixed ...$arguments): void
+{
+    World::$actions[] = $hook;
+}
+
+function apply_filters(string $hook, mixed $value): mixed
+{
+    return $hook === 'ballast_http_sender' ? World::$api : $value;
+}
+
+function get_option(string $name, mixed $default = false): mixed
+{
+    return World::$options[$name] ?? $default;
+}
+
+function update_option(string $name, mixed $value, bool $autoload = true): bool
+{
+    World::$options[$name] = $value;
+    return true;
+}
+
+function delete_option(string $name): bool
+{
+    unset(World::$options[$name]);
+    return true;
+}
+
+function __(string $text, string $domain): string
+{
+    return $text;
+}
+
+function home_url(string $path = ''): string
+{
+    return "https://shop.example$path";
+}
+
+function get_bloginfo(string $what): string
+{
+    return 'A shop';
+}
+
+function clean_post_cache(int $id): void
+{
+}
+
+function wp_cache_delete(mixed $key, string $group): void
+{
+}
+
+function wp_clear_scheduled_hook(string $hook): void
+{
+    World::$actions[] = "cleared $hook";
+}

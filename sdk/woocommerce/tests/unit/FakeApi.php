@@ -1,0 +1,81 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Ballast\WooCommerce\Tests;
+
+use Ballast\Http\Request;
+use Ballast\Http\Response;
+use Ballast\Http\Sender;
+
+/** The few requests that the gateway sends, answered from memory. What a test sets is what the API says from then on. */
+final class FakeApi implements Sender
+{
+    public const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwX6Zk3dQhN1o=';
+
+    /** @var array<string, array<string, mixed>> */
+    public array $records = [];
+    /** @var array<string, string> id of the record by idempotency key */
+    private array $keys = [];
+    /** @var list<string> */
+    public array $log = [];
+    public bool $isAway = false;
+    public ?string $refusal = null;
+
+    public function send(Request $request): Response
+    {
+        if ($this->isAway) {
+            $error = ['type' => 'api_error', 'code' => 'internal_error', 'message' => 'No.'];
+            return self::json(500, ['error' => $error]);
+        }
+        $path = substr((string) parse_url($request->url, PHP_URL_PATH), strlen('/sandbox/v1/'));
+        $this->log[] = "{$request->method} $path";
+        $body = json_decode($request->body ?? '{}', true);
+        if ($this->refusal !== null) {
+            $error = ['type' => 'invalid_request_error', 'code' => 'refused', 'message' => $this->refusal];
+            return self::json(400, ['error' => $error]);
+        }
+        $parts = explode('/', $path);
+        if ($request->method === 'POST' && count($parts) === 1) {
+            $key = $request->headers['Idempotency-Key'];
+            $id = $this->keys[$key] ??= $this->add($parts[0], $body);
+            return self::json(201, $this->records[$id]);
+        }
+        if (count($parts) === 1) {
+            return self::json(200, ['data' => [], 'hasMore' => false, 'totalCount' => 0]);
+        }
+        if (($parts[2] ?? '') === 'cancel') {
+            $this->records[$parts[1]]['status'] = 'cancelled';
+        }
+        return self::json(200, $this->records[$parts[1]]);
+    }
+
+    /** @return list<array<string, mixed>> */
+    public function all(string $object): array
+    {
+        return array_values(array_filter($this->records, static fn(array $one): bool => $one['object'] === $object));
+    }
+
+    /** @param array<string, mixed> $body */
+    private function add(string $kind, array $body): string
+    {
+        $number = count($this->records) + 1;
+        $id = ['payments' => 'pay', 'refunds' => 'ref', 'webhooks' => 'whk'][$kind] . "_$number";
+        $this->records[$id] = $body + match ($kind) {
+            'payments' => [
+                'status' => 'created', 'url' => "https://pay.example.com/pay/$id", 'statusReasons' => [],
+                'cryptocurrency' => 'USDC', 'cryptoAmount' => '20.000000', 'amountReceived' => '0.000000',
+                'expiresAt' => gmdate('Y-m-d\TH:i:s\Z', time() + 1800),
+            ],
+            'refunds' => ['status' => 'pending', 'cryptocurrency' => 'USDC', 'cryptoAmount' => '5.000000'],
+            'webhooks' => ['secret' => self::SECRET, 'status' => 'enabled'],
+        } + ['id' => $id, 'object' => substr($kind, 0, -1)];
+        return $id;
+    }
+
+    /** @param array<string, mixed> $value */
+    private static function json(int $status, array $value): Response
+    {
+        return new Response($status, [], (string) json_encode($value));
+    }
+}
