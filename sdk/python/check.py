@@ -7,25 +7,31 @@ import dataclasses
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import httpx
 from ballast import AppInfo, AsyncBallast, Ballast, Model, NotFoundError, Webhook
+from ballast.cli.events import listening_secret
 from ballast.events import Event, PaymentCompletedEvent, UnknownEvent
 from ballast.models import Payment
 
 T = TypeVar("T")
 WALLET = os.environ["BALLAST_WALLET"]
 STELLAR_WALLET = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"  # of SEP-23
+BALLAST = str(Path(sys.executable).with_name("ballast"))
 WAIT_SECONDS = 90
 WORKERS = 8
 
@@ -33,10 +39,14 @@ WORKERS = 8
 def main() -> None:
     calls = Calls()
     http_client = httpx.Client(event_hooks={"response": [calls.count]})
-    with Receiver() as receiver, Ballast(app_info=AppInfo("check"), http_client=http_client) as client:
+    with (
+        Receiver(os.environ["BALLAST_WEBHOOK_SECRET"]) as receiver,
+        Ballast(app_info=AppInfo("check"), http_client=http_client) as client,
+    ):
         walk(client, receiver)
     calls.report()
     asyncio.run(walk_asynchronously())
+    use_the_command()
     create_through_the_flaky_proxy(int(os.environ["BALLAST_CREATES"]))
 
 
@@ -69,9 +79,9 @@ class Calls:
 class Receiver:
     """A shop's receiver of webhooks, which verifies each."""
 
-    def __init__(self) -> None:
+    def __init__(self, secret: str) -> None:
         self.events: list[Event] = []
-        webhook, events = Webhook(os.environ["BALLAST_WEBHOOK_SECRET"]), self.events
+        webhook, events = Webhook(secret), self.events
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
@@ -191,6 +201,7 @@ def walk(client: Ballast, receiver: Receiver) -> None:
 
 
 async def walk_asynchronously() -> None:
+    began = datetime.now(UTC)
     async with AsyncBallast() as client:
         made = await asyncio.gather(
             *(
@@ -198,8 +209,61 @@ async def walk_asynchronously() -> None:
                 for n in range(3)
             )
         )
-        found = [payment.id async for payment in client.payments.list(limit=2)]
-        assert {payment.id for payment in made} <= set(found)
+        found = [payment.id async for payment in client.payments.list(limit=2, created_gte=began)]
+        assert {payment.id for payment in made} == set(found)
+
+
+def use_the_command() -> None:
+    """`ballast`, as somebody would use it who has just installed it."""
+    with TemporaryDirectory() as home:
+        environment = {**os.environ, "XDG_CONFIG_HOME": home, "HOME": home}
+
+        def ballast(*arguments: str, code: int = 0) -> str:
+            done = subprocess.run([BALLAST, *arguments], env=environment, capture_output=True, text=True, timeout=120)
+            assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+            return done.stdout
+
+        pair = {name: environment[name] for name in ("BALLAST_URL", "BALLAST_PUBLIC_KEY", "BALLAST_SECRET_KEY")}
+        assert "(sandbox)" in ballast("login")
+        for name in pair:
+            del environment[name]
+        secret = listening_secret(pair["BALLAST_SECRET_KEY"])
+        environment.pop("BALLAST_WEBHOOK_SECRET")
+        with Receiver(secret) as receiver, listening(receiver, environment):
+            payment = json.loads(ballast("--json", "payments", "create", "12.50", "-c", "EUR", "-m", "order=1008"))[
+                "id"
+            ]
+            assert payment in ballast("payments", "list")
+            assert "order" in ballast("payments", "get", payment)
+            assert "payment.underpaid" in ballast("trigger", "payment.underpaid")
+            event = json.loads(ballast("--json", "trigger", "payment.completed"))
+            paid = event["data"]["object"]["id"]
+            wait(lambda: [one.id for one in receiver.events], lambda ids: event["id"] in ids)
+        assert ballast("events", "list", "-n", "1")
+        ballast("events", "resend", event["id"], code=3)  # it was sent to no webhook
+        receipt = Path(home) / "receipt.json"
+        assert "Genuine" in ballast("receipts", "verify", paid)
+        receipt.write_bytes(httpx.get(f"{pair['BALLAST_URL']}/pay/{paid}/receipt.json").content)
+        assert "Genuine" in ballast("receipts", "verify", str(receipt))
+        receipt.write_text(receipt.read_text().replace("completed", "refunded").replace(paid, "pay_other"))
+        ballast("receipts", "verify", str(receipt), code=1)
+    print("the ballast command: log-in, payments, trigger, listen, events and receipts")
+
+
+@contextmanager
+def listening(receiver: Receiver, environment: dict[str, str]) -> Iterator[None]:
+    """`ballast listen --forward-to` this receiver."""
+    command = [BALLAST, "listen", "--forward-to", receiver.url, "--every", "0.5"]
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as listener:
+        assert listener.stderr is not None
+        assert "as they happen" in listener.stderr.readline()
+        try:
+            yield
+        finally:
+            listener.send_signal(signal.SIGINT)
+            assert listener.wait(20) == 130
 
 
 def create_through_the_flaky_proxy(count: int) -> None:

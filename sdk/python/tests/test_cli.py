@@ -1,0 +1,287 @@
+"""The `ballast` command: what it prints, keeps and refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from ballast import Webhook
+from ballast.cli import app, events, keys, receipts, session, triggers
+from ballast.events import EVENTS, parse_event
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+PAYMENT = {
+    "id": "pay_1", "object": "payment", "status": "completed", "amount": 25.5, "currency": "EUR",
+    "amountDue": "29.580000", "amountReceived": "29.580000", "amountRefunded": "0.000000", "cryptocurrency": "USDC",
+    "network": "polygon", "createdAt": "2027-01-31T09:30:00.000Z", "statusReasons": [],
+    "metadata": {"order": "\x1b[2J"}, "url": "https://p/1",
+}  # fmt: skip
+EVENT = {
+    "id": "evt_1", "object": "event", "type": "payment.completed", "apiVersion": "v1", "environment": "sandbox",
+    "createdAt": "2027-01-31T09:34:40.123Z", "version": 3, "data": {"object": PAYMENT},
+}  # fmt: skip
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def page(*records: dict[str, Any]) -> httpx.Response:
+    return httpx.Response(200, json={"object": "list", "data": records, "hasMore": False, "totalCount": len(records)})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in (
+        "BALLAST_URL",
+        "BALLAST_PUBLIC_KEY",
+        "BALLAST_SECRET_KEY",
+        "BALLAST_WEBHOOK_SECRET",
+        "BALLAST_PROFILE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(keys, "path", lambda: tmp_path / "ballast" / "keys.json")
+    return tmp_path
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Handler], list[httpx.Request]]:
+    """Makes the handler what the command reaches; somebody is logged in."""
+    keys.save("default", keys.Keys("https://pay.example.com", "pk_test_public", "sk_test_secret"))
+    connect = session.connect
+
+    def start(handler: Handler) -> list[httpx.Request]:
+        asked: list[httpx.Request] = []
+
+        def handle(request: httpx.Request) -> httpx.Response:
+            asked.append(request)
+            return handler(request)
+
+        def connected(found: keys.Keys) -> Any:
+            return connect(found, http_client=httpx.Client(transport=httpx.MockTransport(handle)), max_retries=0)
+
+        for module in (session, app):
+            monkeypatch.setattr(module, "connect", connected)
+        return asked
+
+    return start
+
+
+def test_log_in_keeps_keys_for_their_owner_alone(
+    home: Path, serve: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serve(lambda _: httpx.Response(200, json={"id": "mer_1", "name": "Demo Coffee"}))
+    monkeypatch.setenv("BALLAST_SECRET_KEY", "sk_test_other")
+    arguments = ["-p", "shop", "login", "--url", "https://pay.example.com/", "--public-key", "pk_test_other"]
+    assert app.run(arguments) == 0
+    file = home / "ballast" / "keys.json"
+    printed = capsys.readouterr().out
+    assert "Logged in as Demo Coffee (sandbox)" in printed
+    assert "sk_test_other" not in printed
+    assert set(json.loads(file.read_text())) == {"default", "shop"}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [each.name for each in file.parent.iterdir()] == ["keys.json"]
+    monkeypatch.delenv("BALLAST_SECRET_KEY")
+    assert app.run(["-p", "shop", "logout"]) == 0
+    assert set(json.loads(file.read_text())) == {"default"}
+
+
+def test_wrong_keys_are_not_kept(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {
+        "error": {"type": "authentication_error", "code": "key_invalid", "message": "Invalid.", "requestId": "req_1"}
+    }
+    serve(lambda _: httpx.Response(401, json=body))
+    monkeypatch.setenv("BALLAST_SECRET_KEY", "sk_test_other")
+    assert app.run(["-p", "shop", "login", "--url", "https://a.example.com", "--public-key", "pk_test_other"]) == 1
+    assert keys.load("shop") is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_keys_that_others_can_read_are_not_used(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    serve(lambda _: page())
+    keys.path().chmod(0o644)
+    assert app.run(["payments", "list"]) == 3
+    assert "chmod 600" in capsys.readouterr().err
+
+
+def test_payments_are_columns_for_programs_and_json_on_wish(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = serve(lambda _: page(PAYMENT))
+    assert app.run(["payments", "list", "--status", "completed", "-n", "3"]) == 0
+    assert capsys.readouterr().out == (
+        "pay_1\tcompleted\t25.5 EUR\t29.580000 USDC\t29.580000\tpolygon\t2027-01-31 09:30:00\n"
+    )
+    assert dict(asked[0].url.params) == {"status": "completed", "limit": "3"}
+    assert app.run(["--json", "payments", "list"]) == 0
+    assert json.loads(capsys.readouterr().out) == PAYMENT
+
+
+def test_a_payment_is_created(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = serve(lambda _: httpx.Response(201, json=PAYMENT))
+    assert app.run(["payments", "create", "25.50", "-c", "eur", "-m", "order=10=07", "--idempotency-key", "o-1"]) == 0
+    assert asked[0].content == b'{"amount":25.50,"currency":"EUR","metadata":{"order":"10=07"}}'
+    assert asked[0].headers["Idempotency-Key"] == "o-1"
+    assert asked[0].headers["User-Agent"].endswith(" ballast-cli/0.1.0")
+    printed = capsys.readouterr().out
+    assert "url\thttps://p/1\n" in printed
+    assert "\x1b" not in printed  # which somebody else may have written
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "code", "words"),
+    [
+        (401, "authentication_error", 1, "ballast login"),
+        (404, "not_found_error", 1, "live keys"),
+        (403, "permission_error", 1, "scopes"),
+        (0, "", 3, "can it be reached"),
+    ],
+)
+def test_errors_say_what_to_do(
+    status: int, error: str, code: int, words: str, serve: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def reply(request: httpx.Request) -> httpx.Response:
+        if not status:
+            raise httpx.ConnectError("refused", request=request)
+        body = {"error": {"type": error, "code": "a_code", "message": "No.", "requestId": "req_1"}}
+        return httpx.Response(status, json=body)
+
+    serve(reply)
+    assert app.run(["payments", "get", "pay_1"]) == code
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
+
+
+def test_without_keys_it_says_how_to_log_in(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["payments", "list"]) == 3
+    assert "ballast login" in capsys.readouterr().err
+    assert app.run(["payments", "lst"]) == 2
+
+
+class Enough(Exception):
+    """Ends what would go on."""
+
+
+def followed(serve: Any, *pages: list[dict[str, Any]]) -> list[str]:
+    """The ids of new events, when the API replies with these pages one after the other."""
+    replies = iter(pages)
+    serve(lambda _: page(*next(replies)))
+
+    def sleep(_seconds: float) -> None:
+        if not list_left:
+            raise Enough
+        list_left.pop()
+
+    list_left = [None] * (len(pages) - 2)
+    found: list[str] = []
+    client = session.connect(keys.load("default"))  # type: ignore[arg-type]
+    with contextlib.suppress(Enough):
+        found.extend(event.id for event in events.new_events(client, 1, sleep))
+    return found
+
+
+def event(number: int, second: int) -> dict[str, Any]:
+    return {**EVENT, "id": f"evt_{number}", "createdAt": f"2027-01-31T09:34:{second:02}.000Z"}
+
+
+def test_each_new_event_comes_once_and_in_order(serve: Any) -> None:
+    old, late = event(1, 10), event(3, 12)  # the third is dated before the second, and was committed after it
+    pages = ([old], [event(2, 14), old], [event(2, 14), late, old], [event(4, 20), event(2, 14), late, old])
+    assert followed(serve, *pages) == ["evt_2", "evt_3", "evt_4"]
+
+
+def test_the_first_event_ever_is_new(serve: Any) -> None:
+    assert followed(serve, [], [event(1, 10)]) == ["evt_1"]
+
+
+def test_a_forwarded_event_verifies_with_the_secret_that_is_shown() -> None:
+    secret = events.listening_secret("sk_test_secret")
+    received: list[Any] = []
+
+    def receive(request: httpx.Request) -> httpx.Response:
+        received.append(Webhook(secret).verify(request.content, request.headers))
+        return httpx.Response(204)
+
+    parsed = parse_event(EVENT)
+    with httpx.Client(transport=httpx.MockTransport(receive)) as http:
+        assert events.forward(http, events.address("3000"), Webhook(secret), parsed) == "204 No Content"
+    assert received[0].data.object.id == "pay_1"
+    assert events.address("localhost:3000/hooks") == "http://localhost:3000/hooks"
+
+
+def test_an_event_that_was_never_sent_says_what_helps(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    serve(lambda _: page())
+    assert app.run(["events", "resend", "evt_1"]) == 3
+    assert "listen --forward-to" in capsys.readouterr().err
+
+
+def test_what_is_triggered_is_waited_for(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    def reply(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/events"):
+            return page({**EVENT, "type": "payment.underpaid"})
+        return httpx.Response(201, json=PAYMENT)
+
+    asked = serve(reply)
+    assert app.run(["trigger", "payment.underpaid"]) == 0
+    assert [request.url.path for request in asked] == [
+        "/sandbox/v1/payments", "/sandbox/v1/payments/pay_1/simulate", "/sandbox/v1/events"
+    ]  # fmt: skip
+    assert json.loads(asked[1].content) == {"scenario": "underpaid"}
+    assert "payment.underpaid" in capsys.readouterr().out
+    assert app.run(["trigger", "payment.teleported"]) == 2
+
+
+def test_nothing_is_triggered_with_live_keys(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = serve(lambda _: page())
+    keys.save("default", keys.Keys("https://pay.example.com", "pk_live_public", "sk_live_secret"))
+    assert app.run(["trigger", "payment.created"]) == 3
+    assert asked == []
+    assert "sandbox alone" in capsys.readouterr().err
+
+
+def test_every_trigger_is_an_event() -> None:
+    assert set(triggers.TRIGGERS) <= set(EVENTS)
+
+
+KEY = Ed25519PrivateKey.from_private_bytes(b"a private key with thirty-two by")
+
+
+def receipt(**changed: Any) -> dict[str, Any]:
+    payload = {"kind": "payment", "issuedAt": "2027-01-31T09:30:00.000Z", "environment": "sandbox", "merchant": "Café"}
+    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    signature = KEY.sign(f"ballast-receipt-1\n{text}".encode()).hex()
+    return {"format": "ballast-receipt-1", "key": "k1", "payload": {**payload, **changed}, "signature": signature}
+
+
+@pytest.mark.parametrize(
+    ("content", "key", "code", "words"),
+    [
+        (receipt(), {}, 0, "Genuine"),
+        (receipt(merchant="Cafe"), {}, 1, "changed"),
+        (receipt(), {"id": "k2"}, 1, "not among these"),
+        (receipt(), {"validUntil": "2027-01-01T00:00:00.000Z"}, 1, "not in use"),
+        ({**receipt(), "more": "x"}, {}, 3, "no receipt"),
+        (receipt(amount=5), {}, 3, "a number"),
+    ],
+)
+def test_receipts(
+    content: dict[str, Any], key: dict[str, str], code: int, words: str, home: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    published = {
+        "id": "k1", "algorithm": "Ed25519", "publicKey": KEY.public_key().public_bytes_raw().hex(),
+        "validFrom": "2027-01-01T00:00:00.000Z", "validUntil": "2028-01-01T00:00:00.000Z", **key,
+    }  # fmt: skip
+    (home / "keys.json").write_text(json.dumps({"keys": [published]}))
+    (home / "receipt.json").write_text(json.dumps(content))
+    assert app.run(["receipts", "verify", str(home / "receipt.json"), "--keys", str(home / "keys.json")]) == code
+    printed = capsys.readouterr()
+    assert words in printed.out + printed.err
+
+
+def test_a_name_that_stands_twice_is_refused() -> None:
+    with pytest.raises(receipts.Refused, match="twice"):
+        receipts.strict_json(b'{"a": "1", "a": "2"}')
