@@ -321,8 +321,11 @@ class _Books:
     @classmethod
     def read(cls) -> Self:
         paid: Counter[tuple[str, str, str, int, str]] = Counter()
-        for payout in Payout.objects.filter(status=PayoutStatus.PAID):
-            paid[payout.network, payout.asset, payout.recipient, int(payout.amount), payout.memo] += 1
+        asked = set()
+        for payout in Payout.objects.all():
+            what = payout.network, payout.asset, payout.recipient, int(payout.amount), payout.memo
+            asked.add(what)
+            paid[what] += payout.status == PayoutStatus.PAID
         sent: Counter[tuple[str, str, str, int, str]] = Counter()
         for network in NETWORKS:
             chain = registry.chain(Environment.SANDBOX, network)
@@ -335,8 +338,8 @@ class _Books:
         return cls(
             payouts=paid.total(),
             missing=(paid - sent).total(),
-            doubled=sum(count for what, count in surplus.items() if what in paid),
-            unasked=sum(count for what, count in surplus.items() if what not in paid),
+            doubled=sum(count for what, count in surplus.items() if paid[what]),
+            unasked=sum(count for what, count in surplus.items() if what not in asked),
         )
 
 
