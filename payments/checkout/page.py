@@ -58,11 +58,12 @@ def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
 
 
 @require_safe
-def show_pay_script(request: HttpRequest) -> HttpResponse:
-    """The script by which a shop opens the page as a dialog; the one file that pages of others may load."""
+def show_file_for_shops(request: HttpRequest, name: str) -> HttpResponse:
+    """A file that pages of others may load: the script that opens the page as a dialog, the style of a link to it."""
     headers = {"Cache-Control": "public, max-age=3600", "Cross-Origin-Resource-Policy": "cross-origin"}
-    script = (settings.BASE_DIR / "static" / "js" / "pay.js").read_bytes()
-    return HttpResponse(script, content_type="text/javascript; charset=utf-8", headers=headers)
+    kind = {"js": "text/javascript", "css": "text/css"}[name.rpartition(".")[2]]
+    text = (settings.BASE_DIR / "static" / name).read_bytes()
+    return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
 def payment_of(payment_id: str, request: HttpRequest) -> Payment:

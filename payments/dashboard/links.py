@@ -8,11 +8,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -227,6 +230,7 @@ def show_link(request: MemberRequest, link_id: str) -> HttpResponse:
         "columns": RECENT_COLUMNS,
         "rows": [],
         "facts": _facts(link),
+        "button": _button(link),
     }
     if form.is_valid():
         context |= list_context(
@@ -311,6 +315,13 @@ def _rows(links: list[PaymentLink]) -> list[LinkRow]:
 def _link_context(link: PaymentLink) -> dict[str, object]:
     [row] = _rows([link])
     return {"section": "dashboard_links", "link": link, "row": row, "address": link.url, "qr": qr_code(link.url)}
+
+
+def _button(link: PaymentLink) -> str:
+    """The HTML of a button that leads to the link, for any website: text, not to be shown as HTML. It has no script."""
+    style = f"{settings.PUBLIC_URL}{reverse('button_style')}"
+    label = escape(_("Pay with stablecoins"))
+    return f'<link rel="stylesheet" href="{style}"><a class="ballast-button" href="{link.url}">{label}</a>'
 
 
 def _facts(link: PaymentLink) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -63,11 +63,13 @@ class Basket(BaseHTTPRequestHandler):
         ballast = address.partition("/pay/")[0]
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Security-Policy", f"default-src 'none'; script-src {ballast}; frame-src {ballast}")
+        policy = f"default-src 'none'; script-src {ballast}; frame-src {ballast}; style-src {ballast}"
+        self.send_header("Content-Security-Policy", policy)
         self.end_headers()
         page = (
             f'<!doctype html><html lang="en"><title>Shop</title><script src="{ballast}/pay.js" defer></script>'
-            f'<main><h1>Shop</h1><a href="{address}" data-ballast>Pay with coins</a></main>'
+            f'<link rel="stylesheet" href="{ballast}/button.css">'
+            f'<main><h1>Shop</h1><a class="ballast-button" href="{address}" data-ballast>Pay with coins</a></main>'
         )
         self.wfile.write(page.encode())
 
@@ -133,6 +135,24 @@ def test_a_website_that_was_not_named_gets_the_page_itself(
     visit_shop(page, shop, live_server.url, payment)
     wait_for_path(page, f"/pay/{payment.public_id}")
     expect(page.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
+
+
+def test_the_button_is_a_button_without_a_script(browser: Browser, shop: str, live_server: LiveServer) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{shop}/basket?pay={live_server.url}/pay/pay_1")
+    link = page.get_by_role("link", name="Pay with coins")
+    expect(link).to_have_css("background-color", "rgb(20, 80, 58)")
+    box = link.bounding_box()
+    assert box
+    assert box["height"] >= 44
+    answer = page.request.get(f"{live_server.url}/button.css")
+    assert (answer.headers["content-type"], answer.headers["cross-origin-resource-policy"]) == (
+        "text/css; charset=utf-8",
+        "cross-origin",
+    )
+    assert len(answer.body()) < 2_000
+    context.close()
 
 
 def test_pay_js_is_small(page: Page, live_server: LiveServer) -> None:

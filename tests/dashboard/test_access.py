@@ -45,6 +45,7 @@ PUBLIC = {
     "pay/<str:payment_id>/mail",
     "pay/<str:payment_id>/choose",
     "pay.js",
+    "button.css",
     "pay/<str:payment_id>/simulate",
     "pay/<str:payment_id>/status",
     "pay/<str:payment_id>/wallet",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from merchants.models import Member
 from merchants.roles import Role
@@ -91,6 +92,7 @@ def test_a_link_is_made_shown_changed_and_taken_out_of_use(client: Client) -> No
     page = text_of(client.get(path))
     for words in ("5.00 to 500.00 EUR", "1 of 40 taken", "50.00 EUR", "On the phone", link.url):
         assert words in page
+    assert escape(f'<a class="ballast-button" href="{link.url}">') in client.get(path).text
 
     reply = client.get(f"{path}/edit")
     assert "order: 1007" in text_of(reply)
