@@ -1,0 +1,76 @@
+/** What an order is, from what the API says of its payments. No other code decides that. */
+
+import type { Payment, PaymentStatus } from "@ballast/sdk";
+
+export type OrderState =
+  | "awaiting"
+  | "confirming"
+  | "short"
+  | "paid"
+  | "partly_refunded"
+  | "refunded"
+  | "expired"
+  | "cancelled";
+
+const STATES: Readonly<Record<PaymentStatus, OrderState>> = {
+  created: "awaiting",
+  pending: "confirming",
+  underpaid: "short",
+  completed: "paid",
+  partially_refunded: "partly_refunded",
+  refunded: "refunded",
+  expired: "expired",
+  cancelled: "cancelled",
+};
+
+/** What the payer is told. */
+export const WORDS: Readonly<Record<OrderState, string>> = {
+  awaiting: "We wait for your payment.",
+  confirming: "Your payment was seen. The network confirms it.",
+  short: "A part of the price is missing. Please send the rest.",
+  paid: "Paid. Your goods are on their way.",
+  partly_refunded: "A part was refunded.",
+  refunded: "Refunded.",
+  expired: "The time to pay is over. If you have sent coins, we look into it.",
+  cancelled: "Cancelled. If you have sent coins, we look into it.",
+};
+
+const PAID: ReadonlySet<OrderState> = new Set(["paid", "partly_refunded", "refunded"]);
+const OVER: ReadonlySet<OrderState> = new Set(["expired", "cancelled"]);
+/** Reasons that a payment has for its past: nobody must decide about them. */
+const PASSED: ReadonlySet<string> = new Set(["reversed", "token_fee"]);
+
+export function stateOf(payment: Payment): OrderState {
+  if (payment.status === "underpaid" && isOver(payment)) return "expired";
+  // A status of later than this program waits for a person: nothing is handed out.
+  return (STATES as Record<string, OrderState | undefined>)[payment.status] ?? "confirming";
+}
+
+/** An underpaid payment keeps its status when its time is over. What was seen in time still counts once it is confirmed. */
+function isOver({ expiresAt, transfers }: Payment): boolean {
+  return Date.parse(expiresAt) <= Date.now() && transfers.every((transfer) => transfer.status !== "seen");
+}
+
+export interface Verdict {
+  readonly state: OrderState;
+  /** For which a person of the shop must look. */
+  readonly attention: readonly string[];
+  readonly mayPayAgain: boolean;
+}
+
+/** What becomes of an order with these payments, the first attempt first. */
+export function judge(payments: readonly Payment[], isDelivered: boolean): Verdict {
+  const states = payments.map(stateOf);
+  const paid = states.filter((state) => PAID.has(state));
+  const state = paid[0] ?? states.at(-1) ?? "awaiting";
+  const attention = new Set<string>();
+  for (const payment of payments) {
+    for (const reason of payment.statusReasons) {
+      const isStillPayable = reason === "underpaid" && !OVER.has(stateOf(payment));
+      if (!PASSED.has(reason) && !isStillPayable) attention.add(reason);
+    }
+  }
+  if (paid.length > 1) attention.add("paid_twice");
+  if (isDelivered && paid.length === 0) attention.add("taken_back");
+  return { state, attention: [...attention].sort(), mayPayAgain: OVER.has(state) };
+}
