@@ -15,14 +15,19 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
+
+from sdk.generator.languages import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".sdk"
 START_SECONDS = 120
 BLOCK_SECONDS = 0.25
+AT_ONCE = 2
 CREATES = 1000 if os.environ.get("LONG") else 100
 
 
@@ -44,17 +49,32 @@ def main(languages: list[str]) -> int:
 def check(languages: list[str]) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    with sandbox(port) as server:
-        for language in languages:
-            run(language, "build", dict(os.environ))
-        values = demo(server, url)
+    WORK.mkdir(exist_ok=True)
+    with sandbox(port) as server, ThreadPoolExecutor(AT_ONCE) as pool:
+        together(pool, [partial(run, language, "build", {}) for language in languages])
+        values = demo(server)
+        pairs = merchants(languages)
         with flaky(url) as flaky_url:
+            common = {**values, "BALLAST_FLAKY_URL": flaky_url, "BALLAST_CREATES": str(CREATES)}
+            checks = []
             for language in languages:
-                environment = {
-                    **os.environ, **values, "BALLAST_FLAKY_URL": flaky_url, "BALLAST_CREATES": str(CREATES),
-                    "BALLAST_WEBHOOK_SECRET": account_secret(values),
-                }  # fmt: skip
-                run(language, "check", environment)
+                environment = {**common, **pairs[language]}
+                environment["BALLAST_WEBHOOK_SECRET"] = account_secret(environment)
+                checks.append(partial(run, language, "check", environment))
+            # Clients side by side; what acts out hostile weather, which others on the network would feel, after them.
+            clients = [language.name for language in LANGUAGES]
+            together(pool, [work for work in checks if work.args[0] in clients])
+            for work in checks:
+                if work.args[0] not in clients:
+                    work()
+
+
+def together(pool: ThreadPoolExecutor, works: Sequence[Callable[[], None]]) -> None:
+    """All of them are done before the first failure is raised."""
+    futures = [pool.submit(work) for work in works]
+    wait(futures)
+    for future in futures:
+        future.result()
 
 
 def run(language: str, script: str, environment: dict[str, str]) -> None:
@@ -64,18 +84,19 @@ def run(language: str, script: str, environment: dict[str, str]) -> None:
     work = WORK / language
     work.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    print(f"=== {language}: {script}", flush=True)
-    subprocess.run(
+    done = subprocess.run(
         [path],
-        cwd=path.parent, check=True, timeout=1800,
+        cwd=path.parent, check=False, timeout=1800, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={
-            **environment, "SDK_WORK": str(work), "PYTHON": sys.executable, "BALLAST_ROOT": str(ROOT),
+            **os.environ, **environment, "SDK_WORK": str(work), "PYTHON": sys.executable, "BALLAST_ROOT": str(ROOT),
             "BALLAST_OPERATIONS": str(operations()),
         },
     )  # fmt: skip
-    print(f"=== {language}: {script} took {time.monotonic() - began:.1f} s", flush=True)
+    print(f"=== {language}: {script}, {time.monotonic() - began:.1f} s\n{done.stdout.strip()}", flush=True)
+    done.check_returncode()
 
 
+@cache
 def operations() -> Path:
     """The file of the API's operations, by which a check counts what it called."""
     path = WORK / "operations.json"
@@ -83,10 +104,37 @@ def operations() -> Path:
     return path
 
 
+MERCHANTS = """
+import json, sys
+from config.environments import Environment
+from merchants.models import User
+from merchants.services import issue_api_key, open_merchant
+pairs = {}
+for language in sys.argv[1].split(","):
+    email = f"{language}@ballast.example"
+    owner = User.objects.filter(email=email).first() or User.objects.create_user(email)
+    member = owner.memberships.first()
+    merchant = member.merchant if member else open_merchant(name=language, email=email, owner=owner)
+    issued = issue_api_key(merchant=merchant, environment=Environment.SANDBOX, name="Check", created_by=owner)
+    pairs[language] = {"BALLAST_PUBLIC_KEY": issued.key.public_key, "BALLAST_SECRET_KEY": issued.secret}
+print(json.dumps(pairs))
+"""
+
+
+def merchants(languages: list[str]) -> dict[str, dict[str, str]]:
+    """A merchant and a pair of keys for each: the checks run side by side, and each replaces its account's secret."""
+    script = MERCHANTS.replace("sys.argv[1]", repr(",".join(languages)))
+    output = subprocess.check_output(
+        [sys.executable, "-m", "config.embedded", "manage", "shell", "--verbosity", "0", "-c", script],
+        cwd=ROOT, text=True, env={**os.environ, "BALLAST_MODE": "embedded", "BALLAST_VAR": str(WORK / "var")},
+    )  # fmt: skip
+    pairs: dict[str, dict[str, str]] = json.loads(output.splitlines()[-1])
+    return pairs
+
+
 @contextmanager
 def sandbox(port: int) -> Iterator[subprocess.Popen[bytes]]:
     """`make run` with a folder and a port of its own, and a budget of requests that a test cannot use up."""
-    WORK.mkdir(exist_ok=True)
     environment = {
         **os.environ, "BALLAST_MODE": "embedded", "BALLAST_VAR": str(WORK / "var"), "BALLAST_PORT": str(port),
         "PUBLIC_URL": f"http://127.0.0.1:{port}", "SIMULATED_BLOCK_SECONDS": str(BLOCK_SECONDS),
@@ -104,7 +152,7 @@ def sandbox(port: int) -> Iterator[subprocess.Popen[bytes]]:
             stop(server)
 
 
-def demo(server: subprocess.Popen[bytes], url: str) -> dict[str, str]:
+def demo(server: subprocess.Popen[bytes]) -> dict[str, str]:
     """The keys and addresses of the demo's merchant, once the sandbox is ready."""
     ends_at = time.monotonic() + START_SECONDS
     while "Ballast is ready" not in (WORK / "sandbox.log").read_text(errors="replace"):

@@ -130,6 +130,7 @@ $completed = eventually(function () use ($ballast, $payment): ?object {
 same($payment->cryptoAmount, $completed->amountReceived, 'what was received');
 $claim = $ballast->payments->claim($payment->id, transactionHash: (string) $simulation->transactionHash);
 same('credited', $claim->status, 'the claim of its on-chain transaction');
+same('Of a check', $ballast->payments->update($payment->id, note: 'Of a check')->note, 'its note');
 same('credited', $ballast->payments->transfers($payment->id)->data[0]->status, 'its transfer');
 same(true, count(iterator_to_array($ballast->payments->timeline($payment->id, limit: 1), false)) > 1, 'its timeline');
 $refund = $ballast->refunds->create(paymentId: $payment->id, amount: 5, destination: $wallet, reason: 'one was broken');

@@ -115,7 +115,7 @@ def test_payments_are_columns_for_programs_and_json_on_wish(serve: Any, capsys: 
         "pay_1\tcompleted\t25.5 EUR\t29.580000 USDC\t29.580000\tpolygon\t2027-01-31 09:30:00\n"
     )
     assert dict(asked[0].url.params) == {"status": "completed", "limit": "3"}
-    assert app.run(["--json", "payments", "list"]) == 0
+    assert app.run(["payments", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == PAYMENT
 
 

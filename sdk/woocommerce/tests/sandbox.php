@@ -75,7 +75,10 @@ $late = begun('10.00');
 $simulate($late, 'late');
 becomes($late->get_id(), 'on-hold');
 $ids = Orders::payments($late);
-[$discrepancy] = $ballast->payments->discrepancies($ids[0])->data;
+for ($ends = time() + 60; ($found = $ballast->payments->discrepancies($ids[0])->data) === [] && time() < $ends;) {
+    usleep(250_000); // the late money is seen before it is confirmed
+}
+$discrepancy = $found[0];
 $ballast->payments->acceptDiscrepancy($ids[0], $discrepancy->id);
 becomes($late->get_id(), 'processing');
 

@@ -42,8 +42,11 @@ app.command()(triggers.trigger)
 def run(arguments: list[str] | None = None) -> int:
     """Runs the command, and returns its exit code."""
     output = Output(as_json=False)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if "--json" in words:  # it stands behind the command as well: that is where people write it
+        words = ["--json", *(word for word in words if word != "--json")]
     try:
-        app(arguments, prog_name="ballast")
+        app(words, prog_name="ballast")
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else int(bool(ending.code))
     except KeyboardInterrupt:
