@@ -302,6 +302,8 @@ SPECTACULAR_SETTINGS = {
     "LICENSE": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
     "TAGS": [
         {"name": "Payments", "description": "Request payments, and see what arrived."},
+        {"name": "Discrepancies", "description": "Money that waits for your decision, over all payments."},
+        {"name": "Quote", "description": "What a price comes to in each coin, without a payment."},
         {"name": "Payment links", "description": "Pages on which payers make payments, as often as you allow."},
         {"name": "Refunds", "description": "Refund payments."},
         {"name": "Settlements", "description": "Payouts to your wallets, with their statements."},

@@ -31,7 +31,7 @@ from merchants.people.pages import (
 )
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
-from payments.api.viewsets import PaymentViewSet
+from payments.api.viewsets import DiscrepancyViewSet, PaymentViewSet, QuoteViewSet
 from payments.checkout import claim_page, link_page, mail_page, page, preview, simulator_page, wallet_page
 from payments.checkout.choices.page import choose_again
 from payments.dashboard import links as link_pages
@@ -84,6 +84,8 @@ api_routes = [
         "payments/<str:payment_id>/discrepancies/<str:discrepancy_id>/accept",
         PaymentViewSet.as_view({"post": "accept_discrepancy"}),
     ),
+    path("discrepancies", DiscrepancyViewSet.as_view({"get": "list"})),
+    path("quote", QuoteViewSet.as_view({"get": "retrieve"})),
     path("payment-links", PaymentLinkViewSet.as_view({"get": "list", "post": "create"})),
     path("payment-links/<str:link_id>", PaymentLinkViewSet.as_view({"get": "retrieve", "patch": "update"})),
     path("refunds", RefundViewSet.as_view({"get": "list", "post": "create"})),

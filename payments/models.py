@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
@@ -187,6 +188,8 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
                 fields=["merchant", "environment", "network", "cryptocurrency", "id"], name="payment_list_by_coin"
             ),
             models.Index(fields=["merchant", "environment", "fiat_amount", "id"], name="payment_list_by_amount"),
+            # Each search would read all of a list of what is pending.
+            GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="payment_metadata", fastupdate=False),
             models.Index(
                 fields=["network", "status", "expires_at"],
                 name="payment_window_open",
@@ -463,6 +466,7 @@ class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
             models.CheckConstraint(condition=Q(amount__gt=0), name="discrepancy_amount_positive"),
         ]
         indexes: ClassVar = [
+            models.Index(fields=["merchant", "environment", "id"], name="discrepancy_list"),
             models.Index(
                 fields=["merchant", "environment", "id"],
                 name="discrepancy_open",

@@ -9,6 +9,7 @@ class RefundsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.admin.story import add_to_story
+        from payments import records
         from payments.checkout import mailing
         from payments.dashboard import payment_page, timeline
         from payments.dashboard.decisions import rows
@@ -23,8 +24,10 @@ class RefundsConfig(AppConfig):
         from refunds.pages.receipt import refunds_paid
         from refunds.pages.refund_from_suspense import giving_back, refunds_waiting
         from refunds.pages.refunds import held_refunds, refunds_to_see
+        from refunds.records import refunds_page
         from refunds.services import follow_payout
 
+        records.refunds_page.register(refunds_page)
         register_owners(
             "refunds", Owners(Refund.objects.to_follow, follow_payout, FOUND_OWNERS, possible_refunds, refund_found)
         )

@@ -85,6 +85,8 @@ class Route:
     body: Any = None
     stands_for: Mapping[str, str] = field(default_factory=dict)
     """Which record of a kind is meant, where the usual one does not do."""
+    query: str = ""
+    """What it cannot do without."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -104,7 +106,8 @@ class Route:
         def named(text: str) -> str:
             return re.sub(r"<str:(\w+)>", lambda found: records[self.stands_for.get(found[1], found[1])], text)
 
-        path = BASES[environment] + named(self.path).replace("<month:month>", f"{timezone.now():%Y-%m}") + query
+        path = BASES[environment] + named(self.path).replace("<month:month>", f"{timezone.now():%Y-%m}")
+        path += query or self.query
         data = b"" if self.body is None else named(json.dumps(self.body)).encode()
         return client.generic(self.method, path, data, content_type="application/json", headers=headers)
 
@@ -113,6 +116,8 @@ ROUTES = [
     Route("POST", "payments", Scope.PAYMENTS_WRITE, 201, PAYMENT),
     Route("GET", "payments", Scope.PAYMENTS_READ),
     Route("GET", "payments/<str:payment_id>", Scope.PAYMENTS_READ),
+    Route("GET", "discrepancies", Scope.PAYMENTS_READ),
+    Route("GET", "quote", Scope.PAYMENTS_READ, query="?amount=25.50&currency=EUR"),
     Route("PATCH", "payments/<str:payment_id>", Scope.PAYMENTS_WRITE, body={"note": "x"}),
     Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
     Route(

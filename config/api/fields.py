@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
+from django.db.models import Q
 from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -29,7 +32,7 @@ MAX_METADATA_BYTES = 16 * 1024
 MAX_UNKNOWN_REPORTED = 10
 MAX_SUGGESTED_CHARACTERS = 60
 
-_WORDS_OF_PAGES = {"page", "pagenumber", "offset", "skip", "start", "cursor", "after", "endingbefore", "before"}
+_WORDS_OF_PAGES = {"page", "pagenumber", "offset", "skip", "start", "cursor", "after", "before"}
 _WORDS_OF_SIZES = {"perpage", "pagesize", "size", "count", "top", "first"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -131,6 +134,24 @@ class StrictChoiceField(serializers.ChoiceField):
             hint = f" Did you mean {meant}?" if meant else ""
             self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)), hint=hint)
         return self.choice_strings_to_values[data]
+
+
+class WordsField(StrictField):
+    """One or several of a few words in a query, separated by commas. Its value is a list."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid_choice": "Must be one of: {choices}.{hint}"}
+
+    def __init__(self, *, choices: Sequence[str], **options: Any) -> None:
+        self.one = StrictChoiceField(choices=choices)
+        self.words = "|".join(choices)
+        super().__init__(**options)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^({self.words})(,({self.words}))*$"}
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        return list(dict.fromkeys(self.one.to_internal_value(word) for word in str(data).split(",")))
 
 
 class CoinField(StrictChoiceField):
@@ -258,6 +279,57 @@ class MetadataField(StrictField):
         return data
 
 
+class MetadataFilterField(StrictField):
+    """Values that names of the metadata have, in a query as `metadata[order]=1007`. `read_query` puts them together.
+
+    Its value is a condition on the column. A number, `true` and `false` are found as such and as text.
+    """
+
+    MOST_NAMES: ClassVar = 10
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": "Write it with a name, as in metadata[order]=1007.",
+        "nested": "Only names of the first level can be looked for, as in metadata[order]=1007.",
+        "many": f"Must have at most {MOST_NAMES} names.",
+    }
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": self.MOST_NAMES}
+
+    def to_internal_value(self, data: Any) -> Q:
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        if any(not name or "[" in name or "]" in name for name in data):
+            self.fail("nested")
+        if len(data) > self.MOST_NAMES:
+            self.fail("many")
+        found = Q()
+        for name, text in data.items():
+            if _CONTROL.search(name + text):
+                self.fail("invalid")
+            found &= reduce(or_, (Q(metadata__contains={name: value}) for value in _possible_values(text)))
+        return found
+
+
+def _possible_values(text: str) -> list[Any]:
+    if re.fullmatch(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?", text):
+        return [text, Decimal(text)]
+    return [text, text == "true"] if text in ("true", "false") else [text]
+
+
+class QueryAmountField(AmountField):
+    """An amount in a query string: plain decimal digits."""
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": r"^[0-9]{1,13}(\.[0-9]{1,4})?$"}
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        if not isinstance(data, str) or not re.fullmatch(r"[0-9]{1,13}(\.[0-9]{1,4})?", data):
+            self.fail("invalid")
+        return super().to_internal_value(Decimal(data))
+
+
 class InstantFilterField(StrictField):
     """A date or a date with a time, in UTC unless it names an offset.
 
@@ -380,10 +452,21 @@ def read_query(serializer_class: type[StrictSerializer], request: Request) -> di
     repeated = [name for name, values in query.lists() if len(values) > 1]
     if repeated:
         _refuse_repeated(repeated)
-    serializer = serializer_class(data=dict(query.items()))
+    serializer = serializer_class(data=_with_metadata(query))
     serializer.is_valid(raise_exception=True)
     values: dict[str, Any] = serializer.validated_data
     return values
+
+
+def _with_metadata(query: QueryDict) -> dict[str, Any]:
+    """The parameters, with those of `metadata[…]` under one name."""
+    data: dict[str, Any] = {}
+    for name, value in query.items():
+        if name.startswith("metadata[") and name.endswith("]") and isinstance(data.get("metadata", {}), dict):
+            data.setdefault("metadata", {})[name[len("metadata[") : -1]] = value
+        else:
+            data[name] = value
+    return data
 
 
 def _refuse_repeated(names: list[str]) -> NoReturn:

@@ -16,6 +16,8 @@ API_BASES: tuple[str, ...] = ("/v1", "/sandbox/v1")
 _PREFIX = re.compile(r"/*(?:api/+)?(?P<sandbox>sandbox(?:/+|$))?(?:api/+)?(?:v[0-9.]+(?:/+|$))?", re.IGNORECASE)
 _RESOURCES = (
     "payments",
+    "discrepancies",
+    "quote",
     "refunds",
     "settlements",
     "webhooks",

@@ -74,6 +74,11 @@ class ListQuery(StrictSerializer):
     starting_after = StrictCharField(
         required=False, max_length=64, help_text="The `id` of the last record of the page before."
     )
+    ending_before = StrictCharField(
+        required=False,
+        max_length=64,
+        help_text="The `id` of the first record of the page after: the page before it, newest first as well.",
+    )
 
 
 class CreatedListQuery(ListQuery):
@@ -107,11 +112,17 @@ def page(
     rows = own.filter(keys.condition)
     if narrow is not None:
         rows = rows.filter(narrow)
-    if (cursor := query.get("starting_after")) is not None:
-        rows = rows.filter(pk__lt=_key_of(cursor, own, public_id))
+    after, before = query.get("starting_after"), query.get("ending_before")
+    if after is not None and before is not None:
+        raise InvalidParameter("Send starting_after or ending_before, not both.", param="ending_before")
+    if after is not None:
+        rows = rows.filter(pk__lt=_key_of(after, own, public_id, "starting_after"))
+    if before is not None:
+        rows = rows.filter(pk__gt=_key_of(before, own, public_id, "ending_before"))
     limit: int = query["limit"]
-    found = [] if keys.is_empty else list(rows.order_by("-pk")[: limit + 1])
-    shown = found[:limit] if prepare is None else prepare(found[:limit])
+    found = [] if keys.is_empty else list(rows.order_by("-pk" if before is None else "pk")[: limit + 1])
+    page_rows = found[:limit] if before is None else found[:limit][::-1]
+    shown = page_rows if prepare is None else prepare(page_rows)
     return {
         "object": "list",
         "data": [render(row) for row in shown],
@@ -130,7 +141,10 @@ class Envelope(BasePagination):
             "properties": {
                 "object": {"type": "string", "const": "list"},
                 "data": schema,
-                "hasMore": {"type": "boolean", "description": "True when more records follow."},
+                "hasMore": {
+                    "type": "boolean",
+                    "description": "True when more records follow; with `ending_before`, when newer ones do.",
+                },
                 "totalCount": {"type": "integer", "description": "How many records match, exactly."},
             },
         }
@@ -139,10 +153,10 @@ class Envelope(BasePagination):
         return []
 
 
-def _key_of(cursor: str, own: QuerySet[Any, Any], public_id: ids.PublicId) -> uuid.UUID:
+def _key_of(cursor: str, own: QuerySet[Any, Any], public_id: ids.PublicId, param: str) -> uuid.UUID:
     """The key of the record a cursor names. Somebody else's record is refused like one that does not exist."""
     key = public_id.decode(cursor)
     if key is None or not own.filter(pk=key).exists():
         hint = about_id(public_id, cursor)
-        raise InvalidParameter(f"Must be the id of a record in this list.{hint}", param="starting_after")
+        raise InvalidParameter(f"Must be the id of a record in this list.{hint}", param=param)
     return key

@@ -119,6 +119,9 @@ class BallastSchema(AutoSchema):
         if (deprecation := deprecation_of(operation["operationId"])) is not None:
             operation["deprecated"] = True
             operation["description"] = f"{deprecation.words}\n\n{operation.get('description', '')}".strip()
+        for parameter in operation.get("parameters", ()):
+            if parameter.get("schema", {}).get("type") == "object":  # written as name[key]=value
+                parameter |= {"style": "deepObject", "explode": True}
         if self.method == "POST":
             operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
         responses = operation["responses"]

@@ -210,29 +210,34 @@ class MerchantViewSet(GenericViewSet[Any]):
         kind: ids.PublicId,
         render: Callable[[Any], Any],
         filters: Mapping[str, str] = MappingProxyType({}),
+        narrow: Q | None = None,
         prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
         counted: counting.Counted | None = None,
     ) -> Response:
         """A page of the list, as `config.api.pagination.page` makes it.
 
-        `filters` names the column for each parameter of the query that narrows the list. Records that are `counted` by
+        `filters` names the column for each parameter of the query that narrows the list, which may have several values,
+        and `narrow` is what else does. Records that are `counted` by
         status are not counted anew as long as nothing else narrows them.
         """
         chosen = {column: query[name] for name, column in filters.items() if name in query}
+        matching = narrow or Q()
+        for column, value in chosen.items():
+            matching &= Q(**({f"{column}__in": value} if isinstance(value, list) else {column: value}))
 
         def total(keys: KeyRange) -> int:
-            if counted is None or chosen.keys() - {"status"}:
-                return own.filter(keys.condition, **chosen).count()
+            if counted is None or narrow or chosen.keys() - {"status"}:
+                return own.filter(keys.condition, matching).count()
+            status = chosen.get("status")
             return counting.total(
                 counted,
                 merchant_id=self.merchant.pk,
                 environment=self.environment,
-                statuses=list(chosen.values()) or None,
+                statuses=status if isinstance(status, list) else [status] if status else None,
                 keys=keys,
             )
 
-        narrow = Q(**chosen)
-        return Response(page(own, query, public_id=kind, narrow=narrow, render=render, prepare=prepare, total=total))
+        return Response(page(own, query, public_id=kind, narrow=matching, render=render, prepare=prepare, total=total))
 
     def seal_reply(self, body: bytes) -> bytes:
         """The stored form of a reply for a repeated request. A view whose replies contain secrets encrypts them

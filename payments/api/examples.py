@@ -136,6 +136,36 @@ UPDATE = [
         response_only=True,
     ),
 ]
+QUOTE = [
+    OpenApiExample(
+        "25.50 EUR",
+        value={
+            "object": "quote",
+            "amount": 25.5,
+            "currency": "EUR",
+            "options": [
+                {
+                    "cryptocurrency": "USDC",
+                    "network": "stellar",
+                    "cryptoAmount": "29.580000",
+                    "exchangeRate": PAYMENT["exchangeRate"],
+                    "networkFee": 0.000003,
+                    "seconds": 6,
+                },
+                {
+                    "cryptocurrency": "USDC",
+                    "network": "ethereum",
+                    "cryptoAmount": "29.580000",
+                    "exchangeRate": PAYMENT["exchangeRate"],
+                    "networkFee": 0.12,
+                    "seconds": 780,
+                },
+            ],
+            "environment": "production",
+        },
+        response_only=True,
+    )
+]
 CANCEL = [
     OpenApiExample(
         "Cancelled",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from django.db.models import Q
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config import ids
@@ -13,11 +15,14 @@ from config.api.fields import (
     CoinField,
     HttpUrlField,
     MetadataField,
+    MetadataFilterField,
     PublicIdField,
+    QueryAmountField,
     StrictCharField,
     StrictChoiceField,
     StrictIntegerField,
     StrictSerializer,
+    WordsField,
 )
 from config.api.pagination import CreatedListQuery
 from config.coins import COINS
@@ -28,7 +33,7 @@ from payments.chains.networks import NETWORKS
 from payments.checkout.simulator import SCENARIOS
 from payments.claims.explanation import WHOLE_ONLY, ClaimCode
 from payments.models import MAX_DESCRIPTION, MAX_NOTE
-from payments.rates.amounts import MAX_FIAT_AMOUNT
+from payments.rates.amounts import MAX_FIAT_AMOUNT, fiat_units
 from payments.services import DEFAULT_EXPIRES_IN, Item, NewPayment, PaymentChanges
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 
@@ -191,8 +196,70 @@ class PaymentChangesSerializer(StrictSerializer):
 class PaymentListQuery(CreatedListQuery):
     """The filters of the payment list."""
 
-    status = StrictChoiceField(choices=PaymentStatus.values, required=False, help_text="Only payments in this status.")
+    status = WordsField(
+        choices=PaymentStatus.values,
+        required=False,
+        help_text="Only payments in this status, or in one of several, separated by commas: "
+        f"{', '.join(f'`{status}`' for status in PaymentStatus.values)}.",
+    )
+    network = NetworkField(required=False, help_text="Only payments that are asked for on this network.")
+    cryptocurrency = CoinField(required=False, help_text="Only payments that are asked for in this coin.")
+    currency = StrictChoiceField(
+        choices=sorted(FIAT_DIGITS), required=False, help_text="Only payments priced in this currency."
+    )
+    amount_gte = QueryAmountField(required=False, help_text="Priced at least so much of `currency`.")
+    amount_lte = QueryAmountField(required=False, help_text="Priced at most so much of `currency`.")
+    metadata = MetadataFilterField(
+        required=False,
+        help_text="Only payments whose metadata has this value, as `metadata[order]=1007`: how to find a payment by "
+        "your order's number. Several names must all fit.",
+    )
     paymentLink = PublicIdField(ids.PAYMENT_LINK, required=False, help_text="Only payments made by this payment link.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "currency" not in attrs:
+            for name in ("amount_gte", "amount_lte"):
+                if name in attrs:
+                    raise InvalidParameter("Name the currency of this amount too.", param="currency")
+        return attrs
+
+
+def conditions_of(query: Mapping[str, Any]) -> Q:
+    """What a valid query of the payment list asks for beside single columns."""
+    found: Q = query.get("metadata", Q())
+    for name in ("amount_gte", "amount_lte"):
+        if name in query:
+            found &= Q(**{f"fiat_{name.replace('_', '__')}": fiat_units(query[name], query["currency"], param=name)})
+    return found
+
+
+class ExpandSerializer(StrictSerializer):
+    """What a payment's record is to have beside itself."""
+
+    expand = WordsField(
+        choices=("discrepancies", "refunds"),
+        required=False,
+        help_text="Lists that the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or both "
+        "separated by a comma.",
+    )
+
+
+class DiscrepancyListQuery(CreatedListQuery):
+    """The filters of the list of all discrepancies."""
+
+    status = StrictChoiceField(
+        choices=DiscrepancyStatus.values, required=False, help_text="Only those in this status; `open` waits for you."
+    )
+    kind = StrictChoiceField(choices=DiscrepancyKind.values, required=False, help_text="Only those of this kind.")
+
+
+class QuoteQuery(StrictSerializer):
+    """The price that is quoted."""
+
+    amount = QueryAmountField(maximum=MAX_FIAT_AMOUNT, help_text="The price, in the currency.")
+    currency = StrictChoiceField(choices=sorted(FIAT_DIGITS), help_text="ISO 4217 code of the price's currency.")
+    cryptocurrency = CoinField(required=False, help_text="Only this coin.")
+    network = NetworkField(required=False, help_text="Only this network.")
 
 
 class SimulationSerializer(StrictSerializer):
@@ -254,6 +321,16 @@ class ItemSchema(serializers.Serializer[Any]):
     amount = serializers.FloatField(allow_null=True, help_text="Of all its pieces, in the currency; null without one.")
 
 
+@extend_schema_field({"$ref": "#/components/schemas/DiscrepancyList"})
+class DiscrepanciesField(serializers.JSONField):
+    """A page of discrepancies."""
+
+
+@extend_schema_field({"$ref": "#/components/schemas/RefundList"})
+class RefundsField(serializers.JSONField):
+    """A page of refunds."""
+
+
 class PaymentSchema(serializers.Serializer[Any]):
     """The payment record, for the reference; `records.payment_record` writes it."""
 
@@ -309,6 +386,29 @@ class PaymentSchema(serializers.Serializer[Any]):
     completedAt = serializers.DateTimeField(allow_null=True)
     cancelledAt = serializers.DateTimeField(allow_null=True)
     version = serializers.IntegerField(help_text="Grows with every change that an event tells of.")
+    discrepancies = DiscrepanciesField(required=False)
+    refunds = RefundsField(required=False)
+
+
+class QuoteOptionSchema(serializers.Serializer[Any]):
+    cryptocurrency = CoinField()
+    network = NetworkField()
+    cryptoAmount = serializers.CharField(help_text="What the payer would be asked for: decimal, six digits.")
+    exchangeRate = ExchangeRateSchema()
+    networkFee = serializers.FloatField(help_text="About what the payer's wallet pays the network, in USD.")
+    seconds = serializers.IntegerField(help_text="About how long it takes to be confirmed.")
+
+
+class QuoteSchema(serializers.Serializer[Any]):
+    """The reply to a query of a price; `quotes.quote_record` writes it."""
+
+    object = serializers.ChoiceField(choices=["quote"])
+    amount = serializers.FloatField(help_text="In the currency.")
+    currency = serializers.CharField()
+    options = QuoteOptionSchema(
+        many=True, help_text="Each coin on each network that can be paid with now, the cheapest and fastest first."
+    )
+    environment = serializers.ChoiceField(choices=Environment.choices)
 
 
 class SimulationSchema(serializers.Serializer[Any]):

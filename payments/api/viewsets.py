@@ -12,25 +12,31 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
-from config.api.pagination import ListQuery
+from config.api.pagination import ListQuery, page
 from config.api.schema import refuses
 from config.installation.services import StandsStill
-from merchants.access.scopes import Scope
+from merchants.access.scopes import Scope, allows
 from merchants.access.viewsets import MerchantViewSet
 from payments.api import examples
+from payments.api.quotes import quote_record
 from payments.api.serializers import (
     AcceptanceSerializer,
     ClaimSchema,
     ClaimSerializer,
+    DiscrepancyListQuery,
     DiscrepancySchema,
+    ExpandSerializer,
     NewPaymentSerializer,
     PaymentChangesSerializer,
     PaymentListQuery,
     PaymentSchema,
     PaymentTransferSchema,
+    QuoteQuery,
+    QuoteSchema,
     SimulationSchema,
     SimulationSerializer,
     TimelineEntrySchema,
+    conditions_of,
 )
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
@@ -39,7 +45,15 @@ from payments.claims.claims import claim_record, explain_claim, parse_transactio
 from payments.links.known_wallets import own_wallets
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
-from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
+from payments.records import (
+    SHOWN_COLUMNS,
+    WHOLE_PAGE,
+    Records,
+    discrepancy_record,
+    refunds_page,
+    timeline_entry,
+    transfer_record,
+)
 from payments.services import (
     PaymentNotCancellable,
     PaymentNotClosable,
@@ -57,7 +71,7 @@ from webhooks.models import Event
 class PaymentViewSet(MerchantViewSet):
     """Payments of the key's merchant in the key's environment."""
 
-    queried: ClassVar = ("list", "timeline", "transfers", "discrepancies")
+    queried: ClassVar = ("list", "retrieve", "timeline", "transfers", "discrepancies")
     scopes: ClassVar = {
         "create": Scope.PAYMENTS_WRITE,
         "retrieve": Scope.PAYMENTS_READ,
@@ -114,11 +128,19 @@ class PaymentViewSet(MerchantViewSet):
     @extend_schema(
         summary="Get a payment",
         description="The payment as it is now. Deliver goods when `status` is `completed`.",
+        parameters=[ExpandSerializer],
         responses=PaymentSchema,
         examples=examples.RETRIEVE,
     )
     def retrieve(self, request: Request, payment_id: str) -> Response:
-        return Response(_record(self._payment(payment_id)))
+        wanted = read_query(ExpandSerializer, request).get("expand", ())
+        payment = self._payment(payment_id)
+        record = _record(payment)
+        if "discrepancies" in wanted:
+            record["discrepancies"] = _discrepancies_of(payment)
+        if "refunds" in wanted:
+            record["refunds"] = refunds_page(payment, allows(self.key.scopes, Scope.REFUNDS_WRITE))
+        return Response(record)
 
     @extend_schema(
         summary="List payments",
@@ -127,12 +149,19 @@ class PaymentViewSet(MerchantViewSet):
         responses=PaymentSchema(many=True),
     )
     def list(self, request: Request) -> Response:
-        records = Records()
+        records, query = Records(), read_query(PaymentListQuery, request)
         return self.listed(
             Payment.objects.of(self.merchant, self.environment).values_list(*SHOWN_COLUMNS),
-            read_query(PaymentListQuery, request),
+            query,
             kind=ids.PAYMENT,
-            filters={"status": "status", "paymentLink": "payment_link"},
+            filters={
+                "status": "status",
+                "network": "network",
+                "cryptocurrency": "cryptocurrency",
+                "currency": "currency",
+                "paymentLink": "payment_link",
+            },
+            narrow=conditions_of(query),
             prepare=records.read_rows,
             render=records.of,
             counted=PAYMENTS,
@@ -279,6 +308,55 @@ class PaymentViewSet(MerchantViewSet):
 
     def _payment(self, public_id: str) -> Payment:
         return self.find(ids.PAYMENT, public_id, Payment.objects.of(self.merchant, self.environment))
+
+
+class DiscrepancyViewSet(MerchantViewSet):
+    """All money of a merchant that is or was in suspense."""
+
+    scopes: ClassVar = {"list": Scope.PAYMENTS_READ}
+
+    @extend_schema(
+        summary="List all discrepancies",
+        description="Money that came late, short, in surplus, in another coin or on the wrong network, over all "
+        "payments, newest first. With `status=open` it is what waits for your decision.",
+        parameters=[DiscrepancyListQuery],
+        responses=DiscrepancySchema(many=True),
+    )
+    def list(self, request: Request) -> Response:
+        return self.listed(
+            Discrepancy.objects.filter(merchant=self.merchant, environment=self.environment),
+            read_query(DiscrepancyListQuery, request),
+            kind=ids.DISCREPANCY,
+            filters={"status": "status", "kind": "kind"},
+            render=discrepancy_record,
+        )
+
+
+class QuoteViewSet(MerchantViewSet):
+    """What a price comes to now."""
+
+    queried: ClassVar = ("retrieve",)
+    scopes: ClassVar = {"retrieve": Scope.PAYMENTS_READ}
+
+    @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, StandsStill)
+    @extend_schema(
+        summary="Get a quote",
+        description=(
+            "What a price comes to in each coin on each network now, with about what the payer's wallet pays the "
+            "network and how long it takes. Nothing is stored or held: a payment is quoted when it is created."
+        ),
+        parameters=[QuoteQuery],
+        responses=QuoteSchema,
+        examples=examples.QUOTE,
+    )
+    def retrieve(self, request: Request) -> Response:
+        query = read_query(QuoteQuery, request)
+        return Response(quote_record(self.merchant, self.environment, query))
+
+
+def _discrepancies_of(payment: Payment) -> dict[str, Any]:
+    found = Discrepancy.objects.filter(payment=payment)
+    return page(found, WHOLE_PAGE, public_id=ids.DISCREPANCY, render=discrepancy_record, total=lambda _: found.count())
 
 
 def _record(payment: Payment) -> dict[str, Any]:

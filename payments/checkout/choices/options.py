@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 
@@ -35,6 +35,8 @@ class Option:
 
     choice: Choice
     amount: str
+    due: int | None
+    """The same in base units."""
     fee: Decimal
     """About what the payer's wallet pays the network, in dollars."""
     wait_seconds: float
@@ -96,7 +98,7 @@ def options_of(
         if key not in waits:
             waits[key] = usual_wait(environment, choice.network, rule, now) or _declared_wait(environment, *key)
         shown = "" if due is None else wording.grouped(wording.coins_to_send(due, asset.decimals))
-        found.append(Option(choice, shown, fees[choice.network], waits[key]))
+        found.append(Option(choice, shown, due, fees[choice.network], waits[key]))
     by_coin = [
         (coin, sorted((each for each in found if each.choice.coin == coin), key=lambda each: each.order))
         for coin in COINS
@@ -108,7 +110,7 @@ def options_of(
 
 
 def _checked(option: Option, chosen: str) -> Option:
-    return Option(option.choice, option.amount, option.fee, option.wait_seconds, option.choice.value == chosen)
+    return replace(option, is_checked=option.choice.value == chosen)
 
 
 def choices_of(payment: Payment) -> list[Choice]:
