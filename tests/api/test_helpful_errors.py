@@ -72,7 +72,7 @@ def test_a_person_still_gets_pages() -> None:
     ("method", "path", "named", "allow"),
     [
         ("PUT", "/payments", "GET and POST", "GET, HEAD, POST"),
-        ("DELETE", f"/payments/{PAYMENT}", "GET", "GET, HEAD"),
+        ("DELETE", f"/payments/{PAYMENT}", "GET and PATCH", "GET, HEAD, PATCH"),
         ("PUT", "/merchant/settings", "PATCH", "PATCH"),
         ("GET", f"/payments/{PAYMENT}/cancel", "POST", "POST"),
         ("POST", "/openapi.json", "GET", "GET, HEAD"),

@@ -280,7 +280,7 @@ def test_a_filter_that_means_nothing_is_refused(client: ApiClient, query: str, p
 
 
 def test_an_unknown_filter_is_refused(client: ApiClient) -> None:
-    reply = client.call("GET", "/payments?network=stellar")
+    reply = client.call("GET", "/payments?orderId=1007")
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "unknown_parameter")
 
 
