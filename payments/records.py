@@ -11,7 +11,6 @@ import orjson
 from django.db.models import Func, TextField
 
 from config import ids
-from config.api.pagination import MAX_LIMIT
 from config.api.renderers import format_any_instant, format_instant
 from config.hooks import Hook
 from config.money import FIAT_DIGITS, format_crypto, from_units
@@ -24,11 +23,8 @@ from payments.states import DepositStatus, PaymentStatus
 from webhooks.events.recording import build_event
 from webhooks.models import Event
 
-refunds_page: Hook[[Payment, bool], dict[str, Any]] = Hook("refunds_page")
-"""The newest refunds of a payment as a list shows them, with their `claimUrl` or not; refunds provide it."""
-
-WHOLE_PAGE: Mapping[str, Any] = {"limit": MAX_LIMIT}
-"""The query of a list that is part of a record."""
+newest_refunds: Hook[[Payment, int, bool], list[dict[str, Any]]] = Hook("newest_refunds")
+"""The newest refunds of a payment, so many, with their `claimUrl` or not; refunds provide it."""
 
 
 class Written(Func):

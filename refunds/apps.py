@@ -24,10 +24,10 @@ class RefundsConfig(AppConfig):
         from refunds.pages.receipt import refunds_paid
         from refunds.pages.refund_from_suspense import giving_back, refunds_waiting
         from refunds.pages.refunds import held_refunds, refunds_to_see
-        from refunds.records import refunds_page
+        from refunds.records import newest_refunds
         from refunds.services import follow_payout
 
-        records.refunds_page.register(refunds_page)
+        records.newest_refunds.register(newest_refunds)
         register_owners(
             "refunds", Owners(Refund.objects.to_follow, follow_payout, FOUND_OWNERS, possible_refunds, refund_found)
         )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from config import ids
-from config.api.pagination import page
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from payments.models import Payment
-from payments.records import WHOLE_PAGE
 from payments.transfers.states import PayoutStatus
 from refunds import wording
 from refunds.destination_links import destination_link_url
@@ -60,13 +58,7 @@ def _hold_reason(refund: Refund) -> str | None:
     return payout.hold_reason if payout is not None and payout.status == PayoutStatus.HELD else None
 
 
-def refunds_page(payment: Payment, with_link: bool) -> dict[str, Any]:
-    """The newest refunds of a payment, as a list of the API shows them."""
+def newest_refunds(payment: Payment, most: int, with_link: bool) -> list[dict[str, Any]]:
+    """The newest refunds of a payment, as the API shows them."""
     found = Refund.objects.filter(payment=payment).select_related("payment", "payout").defer("payment__qr_png")
-    return page(
-        found,
-        WHOLE_PAGE,
-        public_id=ids.REFUND,
-        render=lambda refund: refund_record(refund, with_link=with_link),
-        total=lambda _: found.count(),
-    )
+    return [refund_record(refund, with_link=with_link) for refund in found.order_by("-pk")[:most]]

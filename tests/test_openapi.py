@@ -180,9 +180,16 @@ def test_ids_and_parameters_are_named_as_the_specification_writes_them(document:
     assert [parameter["name"] for parameter in listing["parameters"]] == [
         "limit",
         "starting_after",
+        "ending_before",
         "created_gte",
         "created_lte",
         "status",
+        "network",
+        "cryptocurrency",
+        "currency",
+        "amount_gte",
+        "amount_lte",
+        "metadata",
         "paymentLink",
     ]
     body = document["components"]["schemas"]["NewPaymentRequest"]

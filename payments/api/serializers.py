@@ -239,7 +239,7 @@ class ExpandSerializer(StrictSerializer):
     expand = WordsField(
         choices=("discrepancies", "refunds"),
         required=False,
-        help_text="Lists that the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or both "
+        help_text="What the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or both "
         "separated by a comma.",
     )
 
@@ -321,14 +321,25 @@ class ItemSchema(serializers.Serializer[Any]):
     amount = serializers.FloatField(allow_null=True, help_text="Of all its pieces, in the currency; null without one.")
 
 
-@extend_schema_field({"$ref": "#/components/schemas/DiscrepancyList"})
-class DiscrepanciesField(serializers.JSONField):
-    """A page of discrepancies."""
+class DiscrepancySchema(serializers.Serializer[Any]):
+    """The record of money in suspense; `records.discrepancy_record` writes it."""
+
+    id = serializers.CharField()
+    object = serializers.ChoiceField(choices=["discrepancy"])
+    paymentId = serializers.CharField()
+    kind = serializers.ChoiceField(choices=DiscrepancyKind.choices)
+    status = serializers.ChoiceField(choices=DiscrepancyStatus.choices)
+    amount = serializers.CharField(help_text="Decimal, six fractional digits or more.")
+    cryptocurrency = CoinField(help_text="The coin that came.")
+    network = NetworkField(help_text="Where it came.")
+    note = serializers.CharField(allow_null=True)
+    createdAt = serializers.DateTimeField()
+    resolvedAt = serializers.DateTimeField(allow_null=True, help_text="When somebody decided, or a reorganisation did.")
 
 
-@extend_schema_field({"$ref": "#/components/schemas/RefundList"})
+@extend_schema_field({"type": "array", "items": {"$ref": "#/components/schemas/Refund"}})
 class RefundsField(serializers.JSONField):
-    """A page of refunds."""
+    """Records of refunds, which are described in an upper app."""
 
 
 class PaymentSchema(serializers.Serializer[Any]):
@@ -386,8 +397,8 @@ class PaymentSchema(serializers.Serializer[Any]):
     completedAt = serializers.DateTimeField(allow_null=True)
     cancelledAt = serializers.DateTimeField(allow_null=True)
     version = serializers.IntegerField(help_text="Grows with every change that an event tells of.")
-    discrepancies = DiscrepanciesField(required=False)
-    refunds = RefundsField(required=False)
+    discrepancies = DiscrepancySchema(many=True, required=False, help_text="The newest 100, with `expand`.")
+    refunds = RefundsField(required=False, help_text="The newest 100, with `expand`.")
 
 
 class QuoteOptionSchema(serializers.Serializer[Any]):
@@ -460,22 +471,6 @@ class ClaimSchema(serializers.Serializer[Any]):
     requiredConfirmations = serializers.IntegerField()
     transferCount = serializers.IntegerField(help_text="How many transfers it has; at most 100 of them are listed.")
     transfers = ClaimTransferSchema(many=True)
-
-
-class DiscrepancySchema(serializers.Serializer[Any]):
-    """The record of money in suspense; `records.discrepancy_record` writes it."""
-
-    id = serializers.CharField()
-    object = serializers.ChoiceField(choices=["discrepancy"])
-    paymentId = serializers.CharField()
-    kind = serializers.ChoiceField(choices=DiscrepancyKind.choices)
-    status = serializers.ChoiceField(choices=DiscrepancyStatus.choices)
-    amount = serializers.CharField(help_text="Decimal, six fractional digits or more.")
-    cryptocurrency = CoinField(help_text="The coin that came.")
-    network = NetworkField(help_text="Where it came.")
-    note = serializers.CharField(allow_null=True)
-    createdAt = serializers.DateTimeField()
-    resolvedAt = serializers.DateTimeField(allow_null=True, help_text="When somebody decided, or a reorganisation did.")
 
 
 class TimelineEntrySchema(serializers.Serializer[Any]):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
-from config.api.pagination import ListQuery, page
+from config.api.pagination import MAX_LIMIT, ListQuery
 from config.api.schema import refuses
 from config.installation.services import StandsStill
 from merchants.access.scopes import Scope, allows
@@ -47,10 +47,9 @@ from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.records import (
     SHOWN_COLUMNS,
-    WHOLE_PAGE,
     Records,
     discrepancy_record,
-    refunds_page,
+    newest_refunds,
     timeline_entry,
     transfer_record,
 )
@@ -137,9 +136,10 @@ class PaymentViewSet(MerchantViewSet):
         payment = self._payment(payment_id)
         record = _record(payment)
         if "discrepancies" in wanted:
-            record["discrepancies"] = _discrepancies_of(payment)
+            newest = payment.discrepancies.order_by("-pk")[:MAX_LIMIT]
+            record["discrepancies"] = [discrepancy_record(each) for each in newest]
         if "refunds" in wanted:
-            record["refunds"] = refunds_page(payment, allows(self.key.scopes, Scope.REFUNDS_WRITE))
+            record["refunds"] = newest_refunds(payment, MAX_LIMIT, allows(self.key.scopes, Scope.REFUNDS_WRITE))
         return Response(record)
 
     @extend_schema(
@@ -352,11 +352,6 @@ class QuoteViewSet(MerchantViewSet):
     def retrieve(self, request: Request) -> Response:
         query = read_query(QuoteQuery, request)
         return Response(quote_record(self.merchant, self.environment, query))
-
-
-def _discrepancies_of(payment: Payment) -> dict[str, Any]:
-    found = Discrepancy.objects.filter(payment=payment)
-    return page(found, WHOLE_PAGE, public_id=ids.DISCREPANCY, render=discrepancy_record, total=lambda _: found.count())
 
 
 def _record(payment: Payment) -> dict[str, Any]:

@@ -128,6 +128,10 @@ $completed = eventually(function () use ($ballast, $payment): ?object {
     return $now->status === 'completed' ? $now : null;
 }, 'a payment that is paid');
 same($payment->cryptoAmount, $completed->amountReceived, 'what was received');
+$noted = $ballast->payments->update($payment->id, note: 'Of a check', metadata: ['order' => null, 'parcel' => '77']);
+same(['parcel' => '77'], $noted->metadata, 'the changed metadata');
+same($payment->id, $ballast->payments->list(metadata: ['parcel' => '77'])->data[0]->id, 'the payment of a parcel');
+same(9, count($ballast->quote->get(amount: '25.50', currency: 'EUR')->options), 'the options of a quote');
 $claim = $ballast->payments->claim($payment->id, transactionHash: (string) $simulation->transactionHash);
 same('credited', $claim->status, 'the claim of its on-chain transaction');
 same('Of a check', $ballast->payments->update($payment->id, note: 'Of a check')->note, 'its note');
@@ -158,6 +162,7 @@ $discrepancy = eventually(
     'the discrepancy of late money'
 );
 same('late', $discrepancy->kind, 'its kind');
+same($discrepancy->id, $ballast->discrepancies->list(status: 'open')->data[0]->id, 'what waits for a decision');
 $accepted = $ballast->payments->acceptDiscrepancy($late->id, $discrepancy->id, note: 'the shop still has it');
 same('accepted', $accepted->status, 'an accepted discrepancy');
 $found = [];

@@ -170,7 +170,7 @@ final class TransportTest extends TestCase
         $answers = new Answers([$busy, $busy, $busy, $busy, $busy, $busy, $soon, $busy]);
         $payments = new Payments($this->transport($answers));
         try {
-            $payments->get('pay_1', new RequestOptions(maxRetries: 7));
+            $payments->get('pay_1', options: new RequestOptions(maxRetries: 7));
             self::fail('an eighth failure is final');
         } catch (ServerError $error) {
             self::assertSame(8, $error->response->attempts);
@@ -248,7 +248,7 @@ final class TransportTest extends TestCase
         $answers = new Answers([self::payment(), self::payment()]);
         $payments = new Payments($this->transport($answers, timeout: 9.0));
         $payments->get('pay_1');
-        $payments->get('pay_1', new RequestOptions(timeout: 2.0, headers: ['X-Request-Id' => 'order-1007']));
+        $payments->get('pay_1', options: new RequestOptions(timeout: 2.0, headers: ['X-Request-Id' => 'order-1007']));
         self::assertSame([9.0, 2.0], [$answers->requests[0]->timeout, $answers->requests[1]->timeout]);
         self::assertSame([5.0, 2.0], [$answers->requests[0]->connectTimeout, $answers->requests[1]->connectTimeout]);
         self::assertSame('order-1007', $answers->requests[1]->headers['X-Request-Id']);

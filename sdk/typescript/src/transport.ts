@@ -229,8 +229,11 @@ function rootOf(address: string, isSandbox: boolean): string {
 function queryString(query: object | undefined): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {}) as [string, unknown][]) {
-    if (value !== null && value !== undefined)
-      pairs.set(name, value instanceof Date ? value.toISOString() : String(value));
+    if (value === null || value === undefined) continue;
+    if (value instanceof Date) pairs.set(name, value.toISOString());
+    else if (typeof value === "object")
+      for (const [key, each] of Object.entries(value)) pairs.set(`${name}[${key}]`, String(each));
+    else pairs.set(name, String(value));
   }
   const text = pairs.toString();
   return text && `?${text}`;

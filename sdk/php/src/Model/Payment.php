@@ -113,6 +113,16 @@ final class Payment extends Model
     public readonly ?\DateTimeImmutable $cancelledAt;
     /** Grows with every change that an event tells of. */
     public readonly int $version;
+    /**
+     * The newest 100, with `expand`.
+     * @var list<Discrepancy>
+     */
+    public readonly array $discrepancies;
+    /**
+     * The newest 100, with `expand`.
+     * @var list<Refund>
+     */
+    public readonly array $refunds;
 
     /** @param array<string, mixed> $raw */
     public function __construct(array $raw)
@@ -159,5 +169,7 @@ final class Payment extends Model
         $this->completedAt = isset($raw['completedAt']) ? new \DateTimeImmutable($raw['completedAt']) : null;
         $this->cancelledAt = isset($raw['cancelledAt']) ? new \DateTimeImmutable($raw['cancelledAt']) : null;
         isset($raw['version']) && $this->version = (int) $raw['version'];
+        isset($raw['discrepancies']) && $this->discrepancies = array_map(Discrepancy::of(...), $raw['discrepancies']);
+        isset($raw['refunds']) && $this->refunds = array_map(Refund::of(...), $raw['refunds']);
     }
 }

@@ -12,6 +12,8 @@ use Ballast\Transport;
 trait HasResources
 {
     public readonly Payments $payments;
+    public readonly Discrepancies $discrepancies;
+    public readonly Quote $quote;
     public readonly PaymentLinks $paymentLinks;
     public readonly Refunds $refunds;
     public readonly Settlements $settlements;
@@ -26,6 +28,8 @@ trait HasResources
     private function setResources(Transport $transport): void
     {
         $this->payments = new Payments($transport);
+        $this->discrepancies = new Discrepancies($transport);
+        $this->quote = new Quote($transport);
         $this->paymentLinks = new PaymentLinks($transport);
         $this->refunds = new Refunds($transport);
         $this->settlements = new Settlements($transport);

@@ -88,6 +88,8 @@ final class PaymentLinks extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @param \DateTimeInterface|string|null $created_gte Created at or after this ISO 8601 time, UTC; a date means its
      *     beginning.
      * @param \DateTimeInterface|string|null $created_lte Created at or before this ISO 8601 time, UTC; a date means its
@@ -97,6 +99,7 @@ final class PaymentLinks extends Resource
     public function list(
         ?int $limit = null,
         ?string $starting_after = null,
+        ?string $ending_before = null,
         \DateTimeInterface|string|null $created_gte = null,
         \DateTimeInterface|string|null $created_lte = null,
         ?RequestOptions $options = null,
@@ -108,6 +111,7 @@ final class PaymentLinks extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
                 'created_gte' => self::moment($created_gte),
                 'created_lte' => self::moment($created_lte),
             ]),

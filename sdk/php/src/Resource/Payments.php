@@ -98,20 +98,37 @@ final class Payments extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @param \DateTimeInterface|string|null $created_gte Created at or after this ISO 8601 time, UTC; a date means its
      *     beginning.
      * @param \DateTimeInterface|string|null $created_lte Created at or before this ISO 8601 time, UTC; a date means its
      *     end.
-     * @param string|null $status Only payments in this status.
+     * @param string|null $status Only payments in this status, or in one of several, separated by commas: `created`,
+     *     `pending`, `underpaid`, `completed`, `partially_refunded`, `refunded`, `expired`, `cancelled`.
+     * @param string|null $network Only payments that are asked for on this network.
+     * @param string|null $cryptocurrency Only payments that are asked for in this coin.
+     * @param string|null $currency Only payments priced in this currency.
+     * @param string|null $amount_gte Priced at least so much of `currency`.
+     * @param string|null $amount_lte Priced at most so much of `currency`.
+     * @param array<string, mixed>|null $metadata Only payments whose metadata has this value, as
+     *     `metadata[order]=1007`: how to find a payment by your order's number. Several names must all fit.
      * @param string|null $paymentLink Only payments made by this payment link.
      * @return Page<Model\Payment>
      */
     public function list(
         ?int $limit = null,
         ?string $starting_after = null,
+        ?string $ending_before = null,
         \DateTimeInterface|string|null $created_gte = null,
         \DateTimeInterface|string|null $created_lte = null,
         ?string $status = null,
+        ?string $network = null,
+        ?string $cryptocurrency = null,
+        ?string $currency = null,
+        ?string $amount_gte = null,
+        ?string $amount_lte = null,
+        ?array $metadata = null,
         ?string $paymentLink = null,
         ?RequestOptions $options = null,
     ): Page {
@@ -122,9 +139,16 @@ final class Payments extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
                 'created_gte' => self::moment($created_gte),
                 'created_lte' => self::moment($created_lte),
                 'status' => $status,
+                'network' => $network,
+                'cryptocurrency' => $cryptocurrency,
+                'currency' => $currency,
+                'amount_gte' => $amount_gte,
+                'amount_lte' => $amount_lte,
+                'metadata' => self::object($metadata),
                 'paymentLink' => $paymentLink,
             ]),
             $options,
@@ -137,12 +161,18 @@ final class Payments extends Resource
      * The payment as it is now. Deliver goods when `status` is `completed`.
      *
      * Scope: `payments:read`.
+     *
+     * @param string|null $expand What the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or
+     *     both separated by a comma.
      */
-    public function get(string $paymentId, ?RequestOptions $options = null): Model\Payment
+    public function get(string $paymentId, ?string $expand = null, ?RequestOptions $options = null): Model\Payment
     {
         return Model\Payment::ofResponse($this->transport->send(
             'GET',
             '/v1/payments/' . rawurlencode($paymentId),
+            self::given([
+                'expand' => $expand,
+            ]),
             options: $options,
         ));
     }
@@ -268,12 +298,15 @@ final class Payments extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @return Page<Model\TimelineEntry>
      */
     public function timeline(
         string $paymentId,
         ?int $limit = null,
         ?string $starting_after = null,
+        ?string $ending_before = null,
         ?RequestOptions $options = null,
     ): Page {
         return Page::fetch(
@@ -283,6 +316,7 @@ final class Payments extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
             ]),
             $options,
         );
@@ -297,12 +331,15 @@ final class Payments extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @return Page<Model\PaymentTransfer>
      */
     public function transfers(
         string $paymentId,
         ?int $limit = null,
         ?string $starting_after = null,
+        ?string $ending_before = null,
         ?RequestOptions $options = null,
     ): Page {
         return Page::fetch(
@@ -312,6 +349,7 @@ final class Payments extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
             ]),
             $options,
         );
@@ -326,12 +364,15 @@ final class Payments extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @return Page<Model\Discrepancy>
      */
     public function discrepancies(
         string $paymentId,
         ?int $limit = null,
         ?string $starting_after = null,
+        ?string $ending_before = null,
         ?RequestOptions $options = null,
     ): Page {
         return Page::fetch(
@@ -341,6 +382,7 @@ final class Payments extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
             ]),
             $options,
         );

@@ -24,6 +24,8 @@ final class Settlements extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @param string|null $status Only settlements in this status.
      * @param \DateTimeInterface|string|null $startDate Created at or after this ISO 8601 date or time, UTC; a date
      *     means its beginning.
@@ -34,6 +36,7 @@ final class Settlements extends Resource
     public function list(
         ?int $limit = null,
         ?string $starting_after = null,
+        ?string $ending_before = null,
         ?string $status = null,
         \DateTimeInterface|string|null $startDate = null,
         \DateTimeInterface|string|null $endDate = null,
@@ -46,6 +49,7 @@ final class Settlements extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
                 'status' => $status,
                 'startDate' => self::moment($startDate),
                 'endDate' => self::moment($endDate),

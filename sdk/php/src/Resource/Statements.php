@@ -24,10 +24,16 @@ final class Statements extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `month` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @return Page<Model\Month>
      */
-    public function list(?int $limit = null, ?string $starting_after = null, ?RequestOptions $options = null): Page
-    {
+    public function list(
+        ?int $limit = null,
+        ?string $starting_after = null,
+        ?string $ending_before = null,
+        ?RequestOptions $options = null,
+    ): Page {
         return Page::fetch(
             $this->transport,
             Model\Month::class,
@@ -35,6 +41,7 @@ final class Statements extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
             ]),
             $options,
         );

@@ -55,10 +55,16 @@ final class Webhooks extends Resource
      *
      * @param int|null $limit How many records, 1 to 100.
      * @param string|null $starting_after The `id` of the last record of the page before.
+     * @param string|null $ending_before The `id` of the first record of the page after: the page before it, newest
+     *     first as well.
      * @return Page<Model\WebhookEndpoint>
      */
-    public function list(?int $limit = null, ?string $starting_after = null, ?RequestOptions $options = null): Page
-    {
+    public function list(
+        ?int $limit = null,
+        ?string $starting_after = null,
+        ?string $ending_before = null,
+        ?RequestOptions $options = null,
+    ): Page {
         return Page::fetch(
             $this->transport,
             Model\WebhookEndpoint::class,
@@ -66,6 +72,7 @@ final class Webhooks extends Resource
             self::given([
                 'limit' => $limit,
                 'starting_after' => $starting_after,
+                'ending_before' => $ending_before,
             ]),
             $options,
         );

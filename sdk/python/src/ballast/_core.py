@@ -10,7 +10,7 @@ import platform
 import random
 import time
 import uuid
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypedDict, TypeVar
 from urllib.parse import quote
@@ -172,7 +172,7 @@ class Core:
         if self._sign_requests:
             headers |= signature_headers(self._secret_key, call.method, f"/v1{call.path}", body)
         headers |= call.options.get("headers", {})
-        query = {name: _query_value(value) for name, value in call.query.items() if value is not None}
+        query = dict(_query_pairs(call.query))
         return httpx.Request(
             call.method, f"{self.base_url}{self._prefix}{call.path}", params=query or None, headers=headers,
             content=body, extensions={"timeout": httpx.Timeout(call.options.get("timeout", self._timeout)).as_dict()},
@@ -215,6 +215,15 @@ def _log(level: int, call: Call[Any], request: httpx.Request, outcome: str, numb
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if not isinstance(value, NotGiven)}
+
+
+def _query_pairs(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is given of a query: a mapping as `name[key]=value`."""
+    for name, value in query.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}[{key}]", _query_value(each)) for key, each in value.items())
+        elif value is not None:
+            yield name, _query_value(value)
 
 
 def _query_value(value: Any) -> str:

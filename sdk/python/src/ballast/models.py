@@ -985,6 +985,10 @@ class Payment(Model):
     """When it was cancelled; null unless it was."""
     version: int
     """Grows with every change that an event tells of."""
+    discrepancies: list[Discrepancy]
+    """The newest 100, with `expand`."""
+    refunds: list[Refund]
+    """The newest 100, with `expand`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1106,6 +1110,39 @@ class PlannedSettlement(Model):
     """Why the network would not have paid this wallet when it was last asked; the settlement asks again."""
     problem_message: str | None
     """The same as a sentence for people, and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote(Model):
+    """Quote."""
+
+    object: str
+    """What kind of record this is."""
+    amount: Decimal
+    """In the currency."""
+    currency: str
+    """ISO 4217 code of the price's currency."""
+    options: list[QuoteOption]
+    """Each coin on each network that can be paid with now, the cheapest and fastest first."""
+    environment: Environment | str
+    """Where it was made: with test keys in the sandbox, with live keys in production."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuoteOption(Model):
+    """QuoteOption."""
+
+    cryptocurrency: Cryptocurrency | str
+    """The coin."""
+    network: Network | str
+    """The network it is on."""
+    crypto_amount: str
+    """What the payer would be asked for: decimal, six digits."""
+    exchange_rate: ExchangeRate
+    network_fee: Decimal
+    """About what the payer's wallet pays the network, in USD."""
+    seconds: int
+    """About how long it takes to be confirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,8 @@ from ballast.models import (
     Delivery,
     DeliveryStatus,
     Discrepancy,
+    DiscrepancyKind,
+    DiscrepancyStatus,
     EventType,
     Invoice,
     InvoiceKind,
@@ -47,8 +49,8 @@ from ballast.models import (
     NextSettlements,
     Payment,
     PaymentLink,
-    PaymentStatus,
     PaymentTransfer,
+    Quote,
     Refund,
     RefundStatus,
     Replay,
@@ -159,9 +161,16 @@ class PaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
-        status: PaymentStatus | None = None,
+        status: str | None = None,
+        network: Network | None = None,
+        cryptocurrency: Cryptocurrency | None = None,
+        currency: Currency | None = None,
+        amount_gte: str | None = None,
+        amount_lte: str | None = None,
+        metadata: Mapping[str, str] | None = None,
         payment_link: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> Page[Payment]:
@@ -173,9 +182,18 @@ class PaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
-        - `status`: Only payments in this status.
+        - `status`: Only payments in this status, or in one of several, separated by commas: `created`, `pending`,
+          `underpaid`, `completed`, `partially_refunded`, `refunded`, `expired`, `cancelled`.
+        - `network`: Only payments that are asked for on this network.
+        - `cryptocurrency`: Only payments that are asked for in this coin.
+        - `currency`: Only payments priced in this currency.
+        - `amount_gte`: Priced at least so much of `currency`.
+        - `amount_lte`: Priced at most so much of `currency`.
+        - `metadata`: Only payments whose metadata has this value, as `metadata[order]=1007`: how to find a payment
+          by your order's number. Several names must all fit.
         - `payment_link`: Only payments made by this payment link.
         """
 
@@ -186,21 +204,31 @@ class PaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "status": status,
+                "network": network,
+                "cryptocurrency": cryptocurrency,
+                "currency": currency,
+                "amount_gte": amount_gte,
+                "amount_lte": amount_lte,
+                "metadata": metadata,
                 "paymentLink": payment_link,
             },
             options=options,
         )
         return list_page(self._transport, Payment, call)
 
-    def get(self, payment_id: str, **options: Unpack[RequestOptions]) -> Payment:
+    def get(self, payment_id: str, *, expand: str | None = None, **options: Unpack[RequestOptions]) -> Payment:
         """Get a payment.
 
         The payment as it is now. Deliver goods when `status` is `completed`.
 
         Scope: `payments:read`.
+
+        - `expand`: What the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or both
+          separated by a comma.
         """
 
         return self._transport.send(
@@ -208,6 +236,9 @@ class PaymentsResource:
                 "GET",
                 f"/payments/{segment(payment_id)}",
                 json_reader(Payment),
+                query={
+                    "expand": expand,
+                },
                 options=options,
             )
         )
@@ -336,6 +367,7 @@ class PaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> Page[TimelineEntry]:
         """Get the timeline of a payment.
@@ -346,6 +378,7 @@ class PaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -355,6 +388,7 @@ class PaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -366,6 +400,7 @@ class PaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> Page[PaymentTransfer]:
         """List a payment's transfers.
@@ -376,6 +411,7 @@ class PaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -385,6 +421,7 @@ class PaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -396,6 +433,7 @@ class PaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> Page[Discrepancy]:
         """List a payment's discrepancies.
@@ -406,6 +444,7 @@ class PaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -415,6 +454,7 @@ class PaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -445,6 +485,112 @@ class PaymentsResource:
                 json_reader(Discrepancy),
                 body={
                     "note": note,
+                },
+                options=options,
+            )
+        )
+
+
+class DiscrepanciesResource:
+    """Money that waits for your decision, over all payments."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @cached_property
+    def with_raw_response(self) -> DiscrepanciesWithRawResponse:
+        """The same methods, which return the reply with its status and headers; `parse()` makes the record of it."""
+        return DiscrepanciesWithRawResponse(self._transport)
+
+    def list(
+        self,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+        created_gte: Moment | None = None,
+        created_lte: Moment | None = None,
+        status: DiscrepancyStatus | None = None,
+        kind: DiscrepancyKind | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Page[Discrepancy]:
+        """List all discrepancies.
+
+        Money that came late, short, in surplus, in another coin or on the wrong network, over all payments,
+        newest first. With `status=open` it is what waits for your decision.
+
+        Scope: `payments:read`.
+
+        - `limit`: How many records, 1 to 100.
+        - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
+        - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
+        - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
+        - `status`: Only those in this status; `open` waits for you.
+        - `kind`: Only those of this kind.
+        """
+
+        call: Call[Any] = Call(
+            "GET",
+            "/discrepancies",
+            json_reader(Discrepancy),
+            query={
+                "limit": limit,
+                "starting_after": starting_after,
+                "ending_before": ending_before,
+                "created_gte": created_gte,
+                "created_lte": created_lte,
+                "status": status,
+                "kind": kind,
+            },
+            options=options,
+        )
+        return list_page(self._transport, Discrepancy, call)
+
+
+class QuoteResource:
+    """What a price comes to in each coin, without a payment."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @cached_property
+    def with_raw_response(self) -> QuoteWithRawResponse:
+        """The same methods, which return the reply with its status and headers; `parse()` makes the record of it."""
+        return QuoteWithRawResponse(self._transport)
+
+    def get(
+        self,
+        *,
+        amount: str | None = None,
+        currency: Currency | None = None,
+        cryptocurrency: Cryptocurrency | None = None,
+        network: Network | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Quote:
+        """Get a quote.
+
+        What a price comes to in each coin on each network now, with about what the payer's wallet pays the
+        network and how long it takes. Nothing is stored or held: a payment is quoted when it is created.
+
+        Scope: `payments:read`.
+
+        - `amount`: The price, in the currency.
+        - `currency`: ISO 4217 code of the price's currency.
+        - `cryptocurrency`: Only this coin.
+        - `network`: Only this network.
+        """
+
+        return self._transport.send(
+            Call(
+                "GET",
+                "/quote",
+                json_reader(Quote),
+                query={
+                    "amount": amount,
+                    "currency": currency,
+                    "cryptocurrency": cryptocurrency,
+                    "network": network,
                 },
                 options=options,
             )
@@ -531,6 +677,7 @@ class PaymentLinksResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         **options: Unpack[RequestOptions],
@@ -543,6 +690,7 @@ class PaymentLinksResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         """
@@ -554,6 +702,7 @@ class PaymentLinksResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
             },
@@ -695,6 +844,7 @@ class RefundsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         payment_id: str | None = None,
@@ -709,6 +859,7 @@ class RefundsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `payment_id`: Only refunds of this payment.
@@ -722,6 +873,7 @@ class RefundsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "paymentId": payment_id,
@@ -819,6 +971,7 @@ class SettlementsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         status: SettlementStatus | None = None,
         start_date: Moment | None = None,
         end_date: Moment | None = None,
@@ -832,6 +985,7 @@ class SettlementsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `status`: Only settlements in this status.
         - `start_date`: Created at or after this ISO 8601 date or time, UTC; a date means its beginning.
         - `end_date`: Created at or before this ISO 8601 date or time, UTC; a date means its end.
@@ -844,6 +998,7 @@ class SettlementsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "status": status,
                 "startDate": start_date,
                 "endDate": end_date,
@@ -933,7 +1088,12 @@ class StatementsResource:
         return StatementsWithRawResponse(self._transport)
 
     def list(
-        self, *, limit: int | None = None, starting_after: str | None = None, **options: Unpack[RequestOptions]
+        self,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Page[Month]:
         """List monthly statements.
 
@@ -943,6 +1103,7 @@ class StatementsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `month` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -952,6 +1113,7 @@ class StatementsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -1025,6 +1187,7 @@ class InvoicesResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         kind: InvoiceKind | None = None,
@@ -1038,6 +1201,7 @@ class InvoicesResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `kind`: Only this kind.
@@ -1050,6 +1214,7 @@ class InvoicesResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "kind": kind,
@@ -1145,7 +1310,12 @@ class WebhooksResource:
         )
 
     def list(
-        self, *, limit: int | None = None, starting_after: str | None = None, **options: Unpack[RequestOptions]
+        self,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Page[WebhookEndpoint]:
         """List webhooks.
 
@@ -1155,6 +1325,7 @@ class WebhooksResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -1164,6 +1335,7 @@ class WebhooksResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -1346,6 +1518,7 @@ class EventsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         type: EventType | None = None,
@@ -1359,6 +1532,7 @@ class EventsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `type`: Only events of this type.
@@ -1371,6 +1545,7 @@ class EventsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "type": type,
@@ -1413,6 +1588,7 @@ class DeliveriesResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         endpoint: str | None = None,
@@ -1428,6 +1604,7 @@ class DeliveriesResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `endpoint`: Only those to this webhook.
@@ -1442,6 +1619,7 @@ class DeliveriesResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "endpoint": endpoint,
@@ -1616,6 +1794,18 @@ class PaymentsWithRawResponse:
         self.accept_discrepancy = raw_response(resource.accept_discrepancy)
 
 
+class DiscrepanciesWithRawResponse:
+    def __init__(self, transport: Transport) -> None:
+        resource = DiscrepanciesResource(RawTransport(transport.core, transport.client, transport.sleep))
+        self.list = raw_response(resource.list)
+
+
+class QuoteWithRawResponse:
+    def __init__(self, transport: Transport) -> None:
+        resource = QuoteResource(RawTransport(transport.core, transport.client, transport.sleep))
+        self.get = raw_response(resource.get)
+
+
 class PaymentLinksWithRawResponse:
     def __init__(self, transport: Transport) -> None:
         resource = PaymentLinksResource(RawTransport(transport.core, transport.client, transport.sleep))
@@ -1708,6 +1898,8 @@ class Resources:
 
     def __init__(self, transport: Transport) -> None:
         self.payments = PaymentsResource(transport)
+        self.discrepancies = DiscrepanciesResource(transport)
+        self.quote = QuoteResource(transport)
         self.payment_links = PaymentLinksResource(transport)
         self.refunds = RefundsResource(transport)
         self.settlements = SettlementsResource(transport)
@@ -1812,9 +2004,16 @@ class AsyncPaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
-        status: PaymentStatus | None = None,
+        status: str | None = None,
+        network: Network | None = None,
+        cryptocurrency: Cryptocurrency | None = None,
+        currency: Currency | None = None,
+        amount_gte: str | None = None,
+        amount_lte: str | None = None,
+        metadata: Mapping[str, str] | None = None,
         payment_link: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> AsyncPager[Payment]:
@@ -1826,9 +2025,18 @@ class AsyncPaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
-        - `status`: Only payments in this status.
+        - `status`: Only payments in this status, or in one of several, separated by commas: `created`, `pending`,
+          `underpaid`, `completed`, `partially_refunded`, `refunded`, `expired`, `cancelled`.
+        - `network`: Only payments that are asked for on this network.
+        - `cryptocurrency`: Only payments that are asked for in this coin.
+        - `currency`: Only payments priced in this currency.
+        - `amount_gte`: Priced at least so much of `currency`.
+        - `amount_lte`: Priced at most so much of `currency`.
+        - `metadata`: Only payments whose metadata has this value, as `metadata[order]=1007`: how to find a payment
+          by your order's number. Several names must all fit.
         - `payment_link`: Only payments made by this payment link.
         """
 
@@ -1839,21 +2047,31 @@ class AsyncPaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "status": status,
+                "network": network,
+                "cryptocurrency": cryptocurrency,
+                "currency": currency,
+                "amount_gte": amount_gte,
+                "amount_lte": amount_lte,
+                "metadata": metadata,
                 "paymentLink": payment_link,
             },
             options=options,
         )
         return list_pages(self._transport, Payment, call)
 
-    async def get(self, payment_id: str, **options: Unpack[RequestOptions]) -> Payment:
+    async def get(self, payment_id: str, *, expand: str | None = None, **options: Unpack[RequestOptions]) -> Payment:
         """Get a payment.
 
         The payment as it is now. Deliver goods when `status` is `completed`.
 
         Scope: `payments:read`.
+
+        - `expand`: What the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or both
+          separated by a comma.
         """
 
         return await self._transport.send(
@@ -1861,6 +2079,9 @@ class AsyncPaymentsResource:
                 "GET",
                 f"/payments/{segment(payment_id)}",
                 json_reader(Payment),
+                query={
+                    "expand": expand,
+                },
                 options=options,
             )
         )
@@ -1989,6 +2210,7 @@ class AsyncPaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> AsyncPager[TimelineEntry]:
         """Get the timeline of a payment.
@@ -1999,6 +2221,7 @@ class AsyncPaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -2008,6 +2231,7 @@ class AsyncPaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -2019,6 +2243,7 @@ class AsyncPaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> AsyncPager[PaymentTransfer]:
         """List a payment's transfers.
@@ -2029,6 +2254,7 @@ class AsyncPaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -2038,6 +2264,7 @@ class AsyncPaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -2049,6 +2276,7 @@ class AsyncPaymentsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         **options: Unpack[RequestOptions],
     ) -> AsyncPager[Discrepancy]:
         """List a payment's discrepancies.
@@ -2059,6 +2287,7 @@ class AsyncPaymentsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -2068,6 +2297,7 @@ class AsyncPaymentsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -2098,6 +2328,112 @@ class AsyncPaymentsResource:
                 json_reader(Discrepancy),
                 body={
                     "note": note,
+                },
+                options=options,
+            )
+        )
+
+
+class AsyncDiscrepanciesResource:
+    """Money that waits for your decision, over all payments."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    @cached_property
+    def with_raw_response(self) -> AsyncDiscrepanciesWithRawResponse:
+        """The same methods, which return the reply with its status and headers; `parse()` makes the record of it."""
+        return AsyncDiscrepanciesWithRawResponse(self._transport)
+
+    def list(
+        self,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+        created_gte: Moment | None = None,
+        created_lte: Moment | None = None,
+        status: DiscrepancyStatus | None = None,
+        kind: DiscrepancyKind | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> AsyncPager[Discrepancy]:
+        """List all discrepancies.
+
+        Money that came late, short, in surplus, in another coin or on the wrong network, over all payments,
+        newest first. With `status=open` it is what waits for your decision.
+
+        Scope: `payments:read`.
+
+        - `limit`: How many records, 1 to 100.
+        - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
+        - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
+        - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
+        - `status`: Only those in this status; `open` waits for you.
+        - `kind`: Only those of this kind.
+        """
+
+        call: Call[Any] = Call(
+            "GET",
+            "/discrepancies",
+            json_reader(Discrepancy),
+            query={
+                "limit": limit,
+                "starting_after": starting_after,
+                "ending_before": ending_before,
+                "created_gte": created_gte,
+                "created_lte": created_lte,
+                "status": status,
+                "kind": kind,
+            },
+            options=options,
+        )
+        return list_pages(self._transport, Discrepancy, call)
+
+
+class AsyncQuoteResource:
+    """What a price comes to in each coin, without a payment."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    @cached_property
+    def with_raw_response(self) -> AsyncQuoteWithRawResponse:
+        """The same methods, which return the reply with its status and headers; `parse()` makes the record of it."""
+        return AsyncQuoteWithRawResponse(self._transport)
+
+    async def get(
+        self,
+        *,
+        amount: str | None = None,
+        currency: Currency | None = None,
+        cryptocurrency: Cryptocurrency | None = None,
+        network: Network | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Quote:
+        """Get a quote.
+
+        What a price comes to in each coin on each network now, with about what the payer's wallet pays the
+        network and how long it takes. Nothing is stored or held: a payment is quoted when it is created.
+
+        Scope: `payments:read`.
+
+        - `amount`: The price, in the currency.
+        - `currency`: ISO 4217 code of the price's currency.
+        - `cryptocurrency`: Only this coin.
+        - `network`: Only this network.
+        """
+
+        return await self._transport.send(
+            Call(
+                "GET",
+                "/quote",
+                json_reader(Quote),
+                query={
+                    "amount": amount,
+                    "currency": currency,
+                    "cryptocurrency": cryptocurrency,
+                    "network": network,
                 },
                 options=options,
             )
@@ -2184,6 +2520,7 @@ class AsyncPaymentLinksResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         **options: Unpack[RequestOptions],
@@ -2196,6 +2533,7 @@ class AsyncPaymentLinksResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         """
@@ -2207,6 +2545,7 @@ class AsyncPaymentLinksResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
             },
@@ -2348,6 +2687,7 @@ class AsyncRefundsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         payment_id: str | None = None,
@@ -2362,6 +2702,7 @@ class AsyncRefundsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `payment_id`: Only refunds of this payment.
@@ -2375,6 +2716,7 @@ class AsyncRefundsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "paymentId": payment_id,
@@ -2472,6 +2814,7 @@ class AsyncSettlementsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         status: SettlementStatus | None = None,
         start_date: Moment | None = None,
         end_date: Moment | None = None,
@@ -2485,6 +2828,7 @@ class AsyncSettlementsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `status`: Only settlements in this status.
         - `start_date`: Created at or after this ISO 8601 date or time, UTC; a date means its beginning.
         - `end_date`: Created at or before this ISO 8601 date or time, UTC; a date means its end.
@@ -2497,6 +2841,7 @@ class AsyncSettlementsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "status": status,
                 "startDate": start_date,
                 "endDate": end_date,
@@ -2586,7 +2931,12 @@ class AsyncStatementsResource:
         return AsyncStatementsWithRawResponse(self._transport)
 
     def list(
-        self, *, limit: int | None = None, starting_after: str | None = None, **options: Unpack[RequestOptions]
+        self,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> AsyncPager[Month]:
         """List monthly statements.
 
@@ -2596,6 +2946,7 @@ class AsyncStatementsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `month` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -2605,6 +2956,7 @@ class AsyncStatementsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -2678,6 +3030,7 @@ class AsyncInvoicesResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         kind: InvoiceKind | None = None,
@@ -2691,6 +3044,7 @@ class AsyncInvoicesResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `kind`: Only this kind.
@@ -2703,6 +3057,7 @@ class AsyncInvoicesResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "kind": kind,
@@ -2798,7 +3153,12 @@ class AsyncWebhooksResource:
         )
 
     def list(
-        self, *, limit: int | None = None, starting_after: str | None = None, **options: Unpack[RequestOptions]
+        self,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> AsyncPager[WebhookEndpoint]:
         """List webhooks.
 
@@ -2808,6 +3168,7 @@ class AsyncWebhooksResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
         call: Call[Any] = Call(
@@ -2817,6 +3178,7 @@ class AsyncWebhooksResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
             },
             options=options,
         )
@@ -2999,6 +3361,7 @@ class AsyncEventsResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         type: EventType | None = None,
@@ -3012,6 +3375,7 @@ class AsyncEventsResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `type`: Only events of this type.
@@ -3024,6 +3388,7 @@ class AsyncEventsResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "type": type,
@@ -3066,6 +3431,7 @@ class AsyncDeliveriesResource:
         *,
         limit: int | None = None,
         starting_after: str | None = None,
+        ending_before: str | None = None,
         created_gte: Moment | None = None,
         created_lte: Moment | None = None,
         endpoint: str | None = None,
@@ -3081,6 +3447,7 @@ class AsyncDeliveriesResource:
 
         - `limit`: How many records, 1 to 100.
         - `starting_after`: The `id` of the last record of the page before.
+        - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         - `created_gte`: Created at or after this ISO 8601 time, UTC; a date means its beginning.
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         - `endpoint`: Only those to this webhook.
@@ -3095,6 +3462,7 @@ class AsyncDeliveriesResource:
             query={
                 "limit": limit,
                 "starting_after": starting_after,
+                "ending_before": ending_before,
                 "created_gte": created_gte,
                 "created_lte": created_lte,
                 "endpoint": endpoint,
@@ -3269,6 +3637,18 @@ class AsyncPaymentsWithRawResponse:
         self.accept_discrepancy = async_raw_response(resource.accept_discrepancy)
 
 
+class AsyncDiscrepanciesWithRawResponse:
+    def __init__(self, transport: AsyncTransport) -> None:
+        resource = AsyncDiscrepanciesResource(AsyncRawTransport(transport.core, transport.client, transport.sleep))
+        self.list = async_raw_response(resource.list)
+
+
+class AsyncQuoteWithRawResponse:
+    def __init__(self, transport: AsyncTransport) -> None:
+        resource = AsyncQuoteResource(AsyncRawTransport(transport.core, transport.client, transport.sleep))
+        self.get = async_raw_response(resource.get)
+
+
 class AsyncPaymentLinksWithRawResponse:
     def __init__(self, transport: AsyncTransport) -> None:
         resource = AsyncPaymentLinksResource(AsyncRawTransport(transport.core, transport.client, transport.sleep))
@@ -3361,6 +3741,8 @@ class AsyncResources:
 
     def __init__(self, transport: AsyncTransport) -> None:
         self.payments = AsyncPaymentsResource(transport)
+        self.discrepancies = AsyncDiscrepanciesResource(transport)
+        self.quote = AsyncQuoteResource(transport)
         self.payment_links = AsyncPaymentLinksResource(transport)
         self.refunds = AsyncRefundsResource(transport)
         self.settlements = AsyncSettlementsResource(transport)

@@ -842,6 +842,10 @@ export interface Payment {
   cancelledAt: string | null;
   /** Grows with every change that an event tells of. */
   version: number;
+  /** The newest 100, with `expand`. */
+  discrepancies?: Discrepancy[];
+  /** The newest 100, with `expand`. */
+  refunds?: Refund[];
 }
 
 export interface PaymentChoice {
@@ -955,6 +959,33 @@ export interface PlannedSettlement {
   problem: Open<PlannedSettlementProblem> | null;
   /** The same as a sentence for people, and what to do. */
   problemMessage: string | null;
+}
+
+export interface Quote {
+  /** What kind of record this is. */
+  object: "quote";
+  /** In the currency. */
+  amount: number;
+  /** ISO 4217 code of the price's currency. */
+  currency: string;
+  /** Each coin on each network that can be paid with now, the cheapest and fastest first. */
+  options: QuoteOption[];
+  /** Where it was made: with test keys in the sandbox, with live keys in production. */
+  environment: Open<Environment>;
+}
+
+export interface QuoteOption {
+  /** The coin. */
+  cryptocurrency: Open<Cryptocurrency>;
+  /** The network it is on. */
+  network: Open<Network>;
+  /** What the payer would be asked for: decimal, six digits. */
+  cryptoAmount: string;
+  exchangeRate: ExchangeRate;
+  /** About what the payer's wallet pays the network, in USD. */
+  networkFee: number;
+  /** About how long it takes to be confirmed. */
+  seconds: number;
 }
 
 export interface Recipient {

@@ -11,14 +11,39 @@ export interface PaymentsListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
   created_gte?: string | Date | undefined;
   /** Created at or before this ISO 8601 time, UTC; a date means its end. */
   created_lte?: string | Date | undefined;
-  /** Only payments in this status. */
-  status?: models.PaymentStatus | undefined;
+  /**
+   * Only payments in this status, or in one of several, separated by commas: `created`, `pending`, `underpaid`,
+   * `completed`, `partially_refunded`, `refunded`, `expired`, `cancelled`.
+   */
+  status?: string | undefined;
+  /** Only payments that are asked for on this network. */
+  network?: models.Network | undefined;
+  /** Only payments that are asked for in this coin. */
+  cryptocurrency?: models.Cryptocurrency | undefined;
+  /** Only payments priced in this currency. */
+  currency?: models.Currency | undefined;
+  /** Priced at least so much of `currency`. */
+  amount_gte?: string | undefined;
+  /** Priced at most so much of `currency`. */
+  amount_lte?: string | undefined;
+  /**
+   * Only payments whose metadata has this value, as `metadata[order]=1007`: how to find a payment by your order's
+   * number. Several names must all fit.
+   */
+  metadata?: Record<string, string> | undefined;
   /** Only payments made by this payment link. */
   paymentLink?: string | undefined;
+}
+
+export interface PaymentsGetParams {
+  /** What the record has then too, the newest 100 of each: `discrepancies`, `refunds`, or both separated by a comma. */
+  expand?: string | undefined;
 }
 
 export interface PaymentsTimelineParams {
@@ -26,6 +51,8 @@ export interface PaymentsTimelineParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
 }
 
 export interface PaymentsTransfersParams {
@@ -33,6 +60,8 @@ export interface PaymentsTransfersParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
 }
 
 export interface PaymentsDiscrepanciesParams {
@@ -40,6 +69,8 @@ export interface PaymentsDiscrepanciesParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
 }
 
 /** Request payments, and see what arrived. */
@@ -81,8 +112,8 @@ export class PaymentsResource {
    *
    * Scope: `payments:read`.
    */
-  get(paymentId: string, options?: CallOptions): Call<models.Payment> {
-    return this.#transport.call({ method: "GET", path: `/payments/${segment(paymentId)}` }, options);
+  get(paymentId: string, params?: PaymentsGetParams, options?: CallOptions): Call<models.Payment> {
+    return this.#transport.call({ method: "GET", path: `/payments/${segment(paymentId)}`, query: params }, options);
   }
 
   /**
@@ -225,11 +256,83 @@ export class PaymentsResource {
   }
 }
 
+export interface DiscrepanciesListParams {
+  /** How many records, 1 to 100. */
+  limit?: number | undefined;
+  /** The `id` of the last record of the page before. */
+  starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
+  /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
+  created_gte?: string | Date | undefined;
+  /** Created at or before this ISO 8601 time, UTC; a date means its end. */
+  created_lte?: string | Date | undefined;
+  /** Only those in this status; `open` waits for you. */
+  status?: models.DiscrepancyStatus | undefined;
+  /** Only those of this kind. */
+  kind?: models.DiscrepancyKind | undefined;
+}
+
+/** Money that waits for your decision, over all payments. */
+export class DiscrepanciesResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List all discrepancies.
+   *
+   * Money that came late, short, in surplus, in another coin or on the wrong network, over all payments, newest first.
+   * With `status=open` it is what waits for your decision.
+   *
+   * Scope: `payments:read`.
+   */
+  list(params?: DiscrepanciesListParams, options?: CallOptions): ListCall<models.Discrepancy> {
+    return this.#transport.list({ method: "GET", path: "/discrepancies", query: params }, options);
+  }
+}
+
+export interface QuoteGetParams {
+  /** The price, in the currency. */
+  amount?: string | undefined;
+  /** ISO 4217 code of the price's currency. */
+  currency?: models.Currency | undefined;
+  /** Only this coin. */
+  cryptocurrency?: models.Cryptocurrency | undefined;
+  /** Only this network. */
+  network?: models.Network | undefined;
+}
+
+/** What a price comes to in each coin, without a payment. */
+export class QuoteResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Get a quote.
+   *
+   * What a price comes to in each coin on each network now, with about what the payer's wallet pays the network and how
+   * long it takes. Nothing is stored or held: a payment is quoted when it is created.
+   *
+   * Scope: `payments:read`.
+   */
+  get(params?: QuoteGetParams, options?: CallOptions): Call<models.Quote> {
+    return this.#transport.call({ method: "GET", path: "/quote", query: params }, options);
+  }
+}
+
 export interface PaymentLinksListParams {
   /** How many records, 1 to 100. */
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
   created_gte?: string | Date | undefined;
   /** Created at or before this ISO 8601 time, UTC; a date means its end. */
@@ -298,6 +401,8 @@ export interface RefundsListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
   created_gte?: string | Date | undefined;
   /** Created at or before this ISO 8601 time, UTC; a date means its end. */
@@ -382,6 +487,8 @@ export interface SettlementsListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Only settlements in this status. */
   status?: models.SettlementStatus | undefined;
   /** Created at or after this ISO 8601 date or time, UTC; a date means its beginning. */
@@ -465,6 +572,8 @@ export interface StatementsListParams {
   limit?: number | undefined;
   /** The `month` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
 }
 
 export interface StatementsGetParams {
@@ -524,6 +633,8 @@ export interface InvoicesListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
   created_gte?: string | Date | undefined;
   /** Created at or before this ISO 8601 time, UTC; a date means its end. */
@@ -580,6 +691,8 @@ export interface WebhooksListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
 }
 
 /** The addresses that receive events, and each event as it is sent. */
@@ -704,6 +817,8 @@ export interface EventsListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
   created_gte?: string | Date | undefined;
   /** Created at or before this ISO 8601 time, UTC; a date means its end. */
@@ -748,6 +863,8 @@ export interface DeliveriesListParams {
   limit?: number | undefined;
   /** The `id` of the last record of the page before. */
   starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
   /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
   created_gte?: string | Date | undefined;
   /** Created at or before this ISO 8601 time, UTC; a date means its end. */
@@ -861,6 +978,8 @@ export class BalanceResource {
 /** Every resource, by its name. */
 export class Resources {
   readonly payments: PaymentsResource;
+  readonly discrepancies: DiscrepanciesResource;
+  readonly quote: QuoteResource;
   readonly paymentLinks: PaymentLinksResource;
   readonly refunds: RefundsResource;
   readonly settlements: SettlementsResource;
@@ -874,6 +993,8 @@ export class Resources {
 
   constructor(transport: Transport) {
     this.payments = new PaymentsResource(transport);
+    this.discrepancies = new DiscrepanciesResource(transport);
+    this.quote = new QuoteResource(transport);
     this.paymentLinks = new PaymentLinksResource(transport);
     this.refunds = new RefundsResource(transport);
     this.settlements = new SettlementsResource(transport);
