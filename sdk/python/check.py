@@ -122,7 +122,7 @@ def walk(client: Ballast, receiver: Receiver) -> None:
     changed = same(client.payments.update(paid.id, note="Sent on Monday", metadata={"order": None, "parcel": "77"}))
     assert (changed.note, changed.metadata) == ("Sent on Monday", {"parcel": "77"})
     assert paid.id in [one.id for one in client.payments.list(status="completed,refunded", limit=100)]
-    assert [one.id for one in client.payments.list(metadata={"parcel": "77"})] == [paid.id]
+    assert client.payments.list(metadata={"parcel": "77"}, limit=1).data[0].id == paid.id
     offered = same(client.quote.get(amount="25.50", currency="EUR")).options
     assert {option.network for option in offered} == {"stellar", "ethereum", "polygon"}
     told = wait(lambda: list(receiver.events), lambda events: any(isinstance(e, PaymentCompletedEvent) for e in events))
@@ -136,7 +136,8 @@ def walk(client: Ballast, receiver: Receiver) -> None:
     client.payments.close(short.id)
     (open_one,) = wait(lambda: client.payments.discrepancies(short.id).data, bool)
     assert open_one.id in [one.id for one in client.discrepancies.list(status="open")]
-    assert [one.id for one in client.payments.get(short.id, expand="discrepancies").discrepancies] == [open_one.id]
+    expanded = client.payments.get(short.id, expand="discrepancies").discrepancies
+    assert [one.id for one in expanded or ()] == [open_one.id]
     same(open_one)
     accepted = client.payments.accept_discrepancy(short.id, open_one.id, note="We know this payer.")
     assert same(accepted).status == "accepted"

@@ -125,7 +125,7 @@ async function pay(): Promise<Payment> {
   assert.deepEqual([noted.note, noted.metadata], ["Of a check", { order: 1007, packed: true }]);
   assert.equal((await ballast.payments.list({ metadata: { order: "1007" }, limit: 1 })).data[0]?.id, paid.id);
   assert.equal((await ballast.quote.get({ amount: "25.50", currency: "EUR" })).options.length, 9);
-  assert.equal((await ballast.discrepancies.list({ status: "refunded" })).object, "list");
+  assert.deepEqual((await ballast.discrepancies.list({ status: "refunded" })).data, []);
   const completed = await eventually("payment.completed", async () =>
     received.find((event) => event.type === "payment.completed" && event.data.object.id === paid.id),
   );

@@ -985,9 +985,9 @@ class Payment(Model):
     """When it was cancelled; null unless it was."""
     version: int
     """Grows with every change that an event tells of."""
-    discrepancies: list[Discrepancy]
+    discrepancies: list[Discrepancy] | None
     """The newest 100, with `expand`."""
-    refunds: list[Refund]
+    refunds: list[Refund] | None
     """The newest 100, with `expand`."""
 
 
@@ -1499,11 +1499,11 @@ class Valuation(Model):
 class Wallets(Model):
     """Wallets."""
 
-    stellar: str
+    stellar: str | None
     """Where settlements go on stellar."""
-    ethereum: str
+    ethereum: str | None
     """Where settlements go on ethereum."""
-    polygon: str
+    polygon: str | None
     """Where settlements go on polygon."""
 
 

@@ -72,7 +72,7 @@ def list_(
 ) -> None:
     """List payments, the newest first."""
     here = session(context)
-    found = here.client.payments.list(status=status, limit=min(limit, 100))  # type: ignore[arg-type]
+    found = here.client.payments.list(status=status, limit=min(limit, 100))
     here.output.table(itertools.islice(found, limit), ROW)
 
 
