@@ -95,8 +95,9 @@ def test_there_is_nothing_else_and_nothing_to_send() -> None:
     assert Client().post(HOME).status_code == 405
 
 
-def test_examples_are_programs(pages: dict[str, str]) -> None:
-    programs: dict[str, list[str]] = {"curl": [], "Python": []}
+def test_each_operation_has_programs_that_are_filled_in(pages: dict[str, str], document: dict[str, Any]) -> None:
+    """`make sdk` runs them; here they are there, with the fields and the ids of this document."""
+    programs: dict[str, list[str]] = {"curl": [], "Python": [], "TypeScript": [], "PHP": []}
     for page in pages.values():
         if '<article class="prose"' in page:  # a guide, whose programs tests/docs/test_guides.py runs
             continue
@@ -104,7 +105,9 @@ def test_examples_are_programs(pages: dict[str, str]) -> None:
             r'<pre tabindex="0" aria-label="([^"]+)"><code>(.*?)</code></pre>', page, re.DOTALL
         ):
             programs.get(label, []).append(unescape(code))
-    assert len(programs["curl"]) == len(programs["Python"]) > 35
+    operations = sum(len(methods) for methods in document["paths"].values())
+    assert {language: len(found) for language, found in programs.items()} == dict.fromkeys(programs, operations)
+    assert [code for found in programs.values() for code in found if re.search(r"\{[a-z_]+\}", code)] == []
     for program in programs["Python"]:
         compile(program, "example", "exec")
     for program in programs["curl"]:

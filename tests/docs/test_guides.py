@@ -34,7 +34,7 @@ def programs(page: str, heading: str = "") -> dict[str, str]:
 
 
 def test_an_example_has_the_same_languages_everywhere() -> None:
-    for page in ("api/signing.md", "api/webhook-verification.md"):
+    for page in ("api/first-payment.md", "api/signing.md", "api/webhook-verification.md"):
         assert list(LANGUAGES) == re.findall(r"```(\w+)\n", library.text(page)), page
 
 
@@ -58,6 +58,13 @@ def test_a_signed_request_is_accepted_by_a_key_that_requires_it(
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert Payment.objects.get().public_id in done.stdout
+
+
+def test_a_first_payment_is_short() -> None:
+    """`make sdk` runs its programs."""
+    lines = {language: len(code.splitlines()) for language, code in programs("api/first-payment.md", "Program").items()}
+    assert len(lines) == len(RUNNERS)
+    assert max(lines.values()) <= 25, lines
 
 
 def test_the_signature_to_compare_is_right() -> None:

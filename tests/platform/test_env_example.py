@@ -53,7 +53,6 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
     allowed = {
         "config/process/variables.py",
         "config/process/alive.py",  # in the container, without the settings
-        "config/api/reference/snippets.py",  # programs for developers to copy, which read their own environment
         "config/celery.py",
         "config/wsgi.py",
         "config/embedded/background.py",

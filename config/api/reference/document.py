@@ -225,7 +225,7 @@ class _Reader:
         samples = [(example.get("summary", ""), runnable(example["value"])) for example in _examples(request)]
         body_name = name_of(request.get("schema", {}))
         body_fields = self._fields.of(body_name) if body_name else ()
-        body = samples[0][1] if samples else {} if request else None
+        in_path = {each["name"]: _sample_of(each["name"]) for each in parameters if each["in"] == "path"}
         status, record, is_list = self._reply(operation)
         content = operation["responses"][status].get("content", {})
         scope = _SCOPE.search(operation["description"])
@@ -250,15 +250,8 @@ class _Reader:
                 Example(each.get("summary", ""), as_json(each["value"])) for each in _examples(content.get(JSON, {}))
             ),
             faults=tuple(self._faults_of(operation)),
-            snippets=snippets(method, self._url(path, parameters), body),
+            snippets=snippets(operation["operationId"], in_path),
         )
-
-    def _url(self, path: str, parameters: list[Mapping[str, Any]]) -> str:
-        """The address in the sandbox, with ids of the right form."""
-        for each in parameters:
-            if each["in"] == "path":
-                path = path.replace(f"{{{each['name']}}}", _sample_of(each["name"]))
-        return f"{self._public_url}{self._document['servers'][0]['url']}{path}"
 
     def _parameter(self, parameter: Mapping[str, Any]) -> Field:
         description = parameter.get("description", "")

@@ -1,18 +1,21 @@
-"""A request of the API in four languages, each a program that runs as it is. Pure.
+"""The example of each operation in four languages: programs with curl and with our clients, from examples.json.
 
-None needs a library: Python, Node and PHP call with what they bring.
+`python -m sdk.generator` writes that file, and `make sdk` runs each of them against the sandbox.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from pprint import pformat
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from config.api.renderers import render_json
+from config.api.renderers import read_json, render_json
 
 SAMPLE_ID = "01kfjhr3c8e4bs0dz6wd5n5yry"
+
+_FILE = Path(__file__).with_name("examples.json")
 
 
 class Snippet(NamedTuple):
@@ -34,74 +37,22 @@ def runnable(value: Any) -> Any:
     return value
 
 
-def snippets(method: str, url: str, body: Any) -> tuple[Snippet, ...]:
-    """The request in every language. `body` is None for a request without one."""
-    return (
-        Snippet("curl", _curl(method, url, body)),
-        Snippet("Python", _python(method, url, body)),
-        Snippet("Node", _node(method, url, body)),
-        Snippet("PHP", _php(method, url, body)),
-    )
+def snippets(operation: str, samples: Mapping[str, str]) -> tuple[Snippet, ...]:
+    """The programs of an operation, with a sample in place of each parameter of the path."""
+    return tuple(Snippet(language, _filled(code, samples)) for language, code in _programs().get(operation, {}).items())
+
+
+def _filled(code: str, samples: Mapping[str, str]) -> str:
+    for name, sample in samples.items():
+        code = code.replace(f"{{{name}}}", sample)
+    return code
 
 
 def as_json(value: Any) -> str:
     return render_json(value, indented=True).decode()
 
 
-def _curl(method: str, url: str, body: Any) -> str:
-    lines = [f"curl {url}" if method == "GET" else f"curl -X {method} {url}"]
-    lines += ['-H "Authorization: Bearer $BALLAST_PUBLIC_KEY"', '-H "X-Api-Secret: $BALLAST_SECRET_KEY"']
-    if body is not None:
-        lines += ['-H "Content-Type: application/json"', "-d '" + as_json(body).replace("'", "'\\''") + "'"]
-    return " \\\n  ".join(lines)
-
-
-def _python(method: str, url: str, body: Any) -> str:
-    content = "" if body is None else f"\nbody = {pformat(body, sort_dicts=False, width=76)}"
-    data = "" if body is None else "\n    data=json.dumps(body).encode(),"
-    kind = "" if body is None else '\n        "Content-Type": "application/json",'
-    return f"""import json
-import os
-from urllib.request import Request, urlopen
-{content}
-request = Request(
-    "{url}",
-    method="{method}",{data}
-    headers={{
-        "Authorization": "Bearer " + os.environ["BALLAST_PUBLIC_KEY"],
-        "X-Api-Secret": os.environ["BALLAST_SECRET_KEY"],{kind}
-    }},
-)
-with urlopen(request) as reply:
-    print(json.load(reply))"""
-
-
-def _node(method: str, url: str, body: Any) -> str:
-    data = "" if body is None else "\n  body: JSON.stringify(" + as_json(body).replace("\n", "\n  ") + "),"
-    kind = "" if body is None else '\n    "Content-Type": "application/json",'
-    return f"""const reply = await fetch("{url}", {{
-  method: "{method}",
-  headers: {{
-    Authorization: `Bearer ${{process.env.BALLAST_PUBLIC_KEY}}`,
-    "X-Api-Secret": process.env.BALLAST_SECRET_KEY,{kind}
-  }},{data}
-}});
-console.log(await reply.json());"""
-
-
-def _php(method: str, url: str, body: Any) -> str:
-    kind = "" if body is None else "\n        'Content-Type: application/json',"
-    data = ""
-    if body is not None:
-        text = as_json(body).replace("\\", "\\\\").replace("'", "\\'")
-        data = f"\n    'content' => '{text}',"
-    return f"""<?php
-$reply = file_get_contents('{url}', false, stream_context_create(['http' => [
-    'method' => '{method}',
-    'ignore_errors' => true,
-    'header' => [
-        'Authorization: Bearer ' . getenv('BALLAST_PUBLIC_KEY'),
-        'X-Api-Secret: ' . getenv('BALLAST_SECRET_KEY'),{kind}
-    ],{data}
-]]));
-echo $reply;"""
+@cache
+def _programs() -> Mapping[str, Mapping[str, str]]:
+    found: Mapping[str, Mapping[str, str]] = read_json(_FILE.read_text(encoding="utf-8"))
+    return found

@@ -26,6 +26,7 @@ GUIDES = "api/"
 """The folder of docs/ whose pages stand beside the reference, at addresses below its own."""
 
 DOCUMENT = "/v1/openapi.json"
+_KEYS = "export BALLAST_PUBLIC_KEY=pk_test_…\nexport BALLAST_SECRET_KEY=sk_test_…"
 
 
 class RenderedPage(NamedTuple):
@@ -88,6 +89,7 @@ def _rendered(template: str, page: str, public_url: str, language: str) -> Rende
         "here": reverse("api_reference_page", args=[page]) if page else reverse("api_reference"),
         "resource": resource,
         "document": DOCUMENT,
+        "environment": f"export BALLAST_URL={public_url}\n{_KEYS}",
     }
     if template == "guide":
         name = f"{GUIDES}{page}.md"
