@@ -17,6 +17,12 @@ class InsufficientScope(PermissionRefused):
     code = "insufficient_scope"
 
 
+def require_scope(key: Any, needed: Scope) -> None:
+    """Raise InsufficientScope for a key without it."""
+    if not allows(key.scopes, needed):
+        raise InsufficientScope(f"This key lacks the scope {needed.value}.")
+
+
 class HasScope(BasePermission):
     """Compares the key's scopes with the scope that the view's `scopes` name for the action."""
 
@@ -29,7 +35,5 @@ class HasScope(BasePermission):
         needed = declared.get(action)
         if needed is None:
             raise InsufficientScope("No key may do this: the operation declares no scope.")
-        key: Any = request.auth
-        if not allows(key.scopes, needed):
-            raise InsufficientScope(f"This key lacks the scope {needed.value}.")
+        require_scope(request.auth, needed)
         return True

@@ -15,6 +15,7 @@ from config.api.fields import EmptySerializer, read_body, read_query
 from config.api.pagination import MAX_LIMIT, ListQuery
 from config.api.schema import refuses
 from config.installation.services import StandsStill
+from merchants.access.permissions import require_scope
 from merchants.access.scopes import Scope, allows
 from merchants.access.viewsets import MerchantViewSet
 from payments.api import examples
@@ -139,6 +140,7 @@ class PaymentViewSet(MerchantViewSet):
             newest = payment.discrepancies.order_by("-pk")[:MAX_LIMIT]
             record["discrepancies"] = [discrepancy_record(each) for each in newest]
         if "refunds" in wanted:
+            require_scope(self.key, Scope.REFUNDS_READ)
             record["refunds"] = newest_refunds(payment, MAX_LIMIT, allows(self.key.scopes, Scope.REFUNDS_WRITE))
         return Response(record)
 

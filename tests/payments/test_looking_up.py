@@ -137,6 +137,10 @@ def test_a_record_is_expanded_by_its_discrepancies_and_refunds() -> None:
     assert [each["id"] for each in both["refunds"]] == [refund.public_id]
     assert both["refunds"][0]["claimUrl"]
     reader = api_client(make_key(payment.merchant, scopes=[Scope.PAYMENTS_READ]))
+    refused = reader.call("GET", f"{path}?expand=refunds")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "insufficient_scope")
+    assert reader.call("GET", f"{path}?expand=discrepancies").status_code == 200
+    reader = api_client(make_key(payment.merchant, scopes=[Scope.PAYMENTS_READ, Scope.REFUNDS_READ]))
     assert reader.call("GET", f"{path}?expand=refunds").json()["refunds"][0]["claimUrl"] is None
     assert message(get(payment, path, expand="refund"))[1] == (
         "Must be one of: discrepancies, refunds. Did you mean refunds?"
