@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from sdk.generator.model import Api, Operation
 from sdk.generator.names import camel, snake
@@ -21,12 +22,20 @@ WIDTH, NEW_LINE = 80, "\n"
 LANGUAGES = ("curl", "Python", "TypeScript", "PHP")
 
 
+QUERIES: dict[str, dict[str, Any]] = {"quote_retrieve": {"amount": "25.50", "currency": "EUR"}}
+"""Values of the parameters without which an operation cannot be called: the document has no example of them."""
+
+
 def render(api: Api) -> str:
     """The text of the file: for each operationId the program of each language."""
     bodies = dict(_bodies(json.loads(DOCUMENT.read_text(encoding="utf-8"))))
+    for operation in api.operations:
+        required = {each.name for each in operation.query_parameters if each.required}
+        if missing := required - QUERIES.get(operation.id, {}).keys():
+            raise ValueError(f"the example of {operation.id} needs values of {', '.join(sorted(missing))}: see QUERIES")
     examples = {
         operation.id: {
-            language: write(operation, bodies.get(operation.id, {}))
+            language: write(operation, QUERIES.get(operation.id) or bodies.get(operation.id, {}))
             for language, write in zip(LANGUAGES, (_curl, _python, _typescript, _php), strict=True)
         }
         for operation in api.operations
@@ -43,26 +52,28 @@ def _bodies(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
                 yield operation["operationId"], example["value"]
 
 
-def _curl(operation: Operation, body: Mapping[str, Any]) -> str:
+def _curl(operation: Operation, values: Mapping[str, Any]) -> str:
     method = "" if operation.method == "GET" else f"-X {operation.method} "
+    query = f"?{urlencode(values)}" if values and not operation.has_body else ""
     lines = [
-        f'curl {method}"$BALLAST_URL/sandbox/v1{operation.path}"',
+        f'curl {method}"$BALLAST_URL/sandbox/v1{operation.path}{query}"',
         '-H "Authorization: Bearer $BALLAST_PUBLIC_KEY"',
         '-H "X-Api-Secret: $BALLAST_SECRET_KEY"',
     ]
     if operation.takes_key:
         lines.append('-H "Idempotency-Key: $(openssl rand -hex 16)"')
     if operation.has_body:
-        text = json.dumps(body, indent=2, ensure_ascii=False).replace("'", "'\\''")
+        text = json.dumps(values, indent=2, ensure_ascii=False).replace("'", "'\\''")
         lines += ['-H "Content-Type: application/json"', f"-d '{text}'"]
     return " \\\n  ".join(lines)
 
 
-def _python(operation: Operation, body: Mapping[str, Any]) -> str:
-    fields = {field.name: argument(field) for field in operation.body.fields} if operation.body else {}
+def _python(operation: Operation, values: Mapping[str, Any]) -> str:
+    sent = [*operation.query_parameters, *(operation.body.fields if operation.body else ())]
+    fields = {field.name: argument(field) for field in sent}
     arguments = [
         *_ids(operation),
-        *(f"{fields[name]}={_written(value, PYTHON)}" for name, value in body.items()),
+        *(f"{fields[name]}={_written(value, PYTHON)}" for name, value in values.items()),
     ]
     call = f"client.{snake(operation.resource)}.{snake(operation.name)}"
     head = "from ballast import Ballast\n\nclient = Ballast()\n"
@@ -71,9 +82,9 @@ def _python(operation: Operation, body: Mapping[str, Any]) -> str:
     return f"{head}{_result(operation)} = {_call(call, arguments)}\nprint({_result(operation)})"
 
 
-def _typescript(operation: Operation, body: Mapping[str, Any]) -> str:
-    fields = [f"{name}: {_written(value, TYPESCRIPT)}" for name, value in body.items()]
-    arguments = [*_ids(operation), *([f"{{\n{_lines(fields, '  ')}}}"] if body else [])]
+def _typescript(operation: Operation, values: Mapping[str, Any]) -> str:
+    fields = [f"{name}: {_written(value, TYPESCRIPT)}" for name, value in values.items()]
+    arguments = [*_ids(operation), *([f"{{\n{_lines(fields, '  ')}}}"] if values else [])]
     call = f"client.{camel(operation.resource)}.{camel(operation.name)}({', '.join(arguments)})"
     head = 'import { Ballast } from "@ballast/sdk";\n\nconst client = new Ballast();\n'
     if operation.is_paged:
@@ -83,11 +94,11 @@ def _typescript(operation: Operation, body: Mapping[str, Any]) -> str:
     return f"{head}const {result} = await {call};\nconsole.log({result});"
 
 
-def _php(operation: Operation, body: Mapping[str, Any]) -> str:
+def _php(operation: Operation, values: Mapping[str, Any]) -> str:
     ids = [text.replace('"', "'") for text in _ids(operation)]
     arguments = [
         *ids,
-        *(f"{name}: {_written(value, PHP)}" for name, value in body.items()),
+        *(f"{name}: {_written(value, PHP)}" for name, value in values.items()),
     ]
     call = f"$client->{camel(operation.resource)}->{camel(operation.name)}"
     head = "<?php\nrequire 'vendor/autoload.php';\n\n$client = new Ballast\\Ballast();\n"
