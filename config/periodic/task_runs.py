@@ -15,6 +15,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 logger = logging.getLogger(__name__)
 
@@ -74,10 +75,10 @@ def note_clock(process: str, *, at_once: bool = False) -> None:
         return
     _clock_due_at = time.monotonic() + CLOCK_EVERY_SECONDS
     with connection.cursor() as cursor:
-        sent_at = time.time()
+        sent_at = timezone.now().timestamp()
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
         [theirs] = cursor.fetchone() or [sent_at]
-        answered_at = time.time()
+        answered_at = timezone.now().timestamp()
         if answered_at - sent_at > CLOCK_OFF_SECONDS / 2:
             return  # too slow a reply to compare clocks
         ahead = (sent_at + answered_at) / 2 - float(theirs)

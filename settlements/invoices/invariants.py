@@ -6,9 +6,11 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from zoneinfo import ZoneInfo
+
+from django.utils import timezone
 
 from config import ids
 from config.money import FIAT_DIGITS, to_units
@@ -120,7 +122,7 @@ def invoices_match_the_fees(scope: Scope) -> Iterator[Finding]:
 
 def _late() -> datetime:
     """Fees of before belong on a document: the first day of the last month that ended long enough ago."""
-    return (datetime.now(UTC) - WAITS_FOR - timedelta(days=1)).replace(day=1, hour=0, minute=0, second=0)
+    return (timezone.now() - WAITS_FOR - timedelta(days=1)).replace(day=1, hour=0, minute=0, second=0)
 
 
 def _gaps(scope: Scope) -> Iterator[Finding]:

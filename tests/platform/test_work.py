@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -196,8 +195,8 @@ class TestClocks:
         ahead: float,
         words: str,
     ) -> None:
-        right = time.time
-        monkeypatch.setattr(time, "time", lambda: right() + ahead)  # the clock of this machine
+        right = timezone.now
+        monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(seconds=ahead))  # the clock of this machine
         task_runs.note_clock("worker", at_once=True)
         monkeypatch.undo()
 
