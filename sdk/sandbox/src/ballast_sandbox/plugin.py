@@ -1,0 +1,27 @@
+"""The fixtures for pytest. A session has one sandbox: that of BALLAST_SANDBOX, or one of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ballast_sandbox.sandbox import Sandbox
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("ballast_source", "Ballast's source: a folder or a release's .tar.gz (BALLAST_SOURCE)", default="")
+
+
+@pytest.fixture(scope="session")
+def ballast_sandbox(pytestconfig: pytest.Config) -> Iterator[Sandbox]:
+    """The sandbox of the session, with what all of its tests left there."""
+    with Sandbox.start(source=pytestconfig.getini("ballast_source")) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def sandbox(ballast_sandbox: Sandbox) -> Sandbox:
+    """The sandbox, with no webhooks collected yet. Payments of earlier tests stay: look for your own."""
+    ballast_sandbox.webhooks.clear()
+    return ballast_sandbox
