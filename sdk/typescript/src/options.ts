@@ -18,6 +18,8 @@ export interface LogEntry {
   readonly code?: string;
   readonly requestId?: string;
   readonly milliseconds?: number;
+  /** Since when the operation is deprecated (`@` and seconds since 1970): it will end, and a warning is in place. */
+  readonly deprecation?: string;
 }
 
 export type Logger = (entry: LogEntry) => void;

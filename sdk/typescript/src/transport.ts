@@ -12,6 +12,7 @@ import {
   ApiTimeoutError,
   errorOf,
 } from "./errors.js";
+import { API_VERSION } from "./generated/version.js";
 import type { AppInfo, CallOptions, ClientOptions, LogEntry, Logger } from "./options.js";
 import { Clock, requestSignature } from "./signing.js";
 import { VERSION } from "./version.js";
@@ -98,6 +99,7 @@ export class Transport {
     const headers: Record<string, string> = {
       Accept: "application/json, text/csv, application/pdf",
       "User-Agent": this.#userAgent,
+      "Ballast-Version": API_VERSION,
       ...options.headers,
       Authorization: `Bearer ${this.#publicKey}`,
       "X-Api-Secret": this.#secretKey,
@@ -114,7 +116,7 @@ export class Transport {
         headers["X-Service-Signature"] = requestSignature(this.#secretKey, timestamp, method, path, body ?? "");
       }
       const began = Date.now();
-      const log = (entry: Pick<LogEntry, "event" | "status" | "code" | "requestId" | "milliseconds">): void =>
+      const log = (entry: Omit<LogEntry, "method" | "path" | "attempt">): void =>
         this.#logger?.({ method, path, attempt, ...entry });
       log({ event: "request" });
       let failure: BallastError;
@@ -125,7 +127,8 @@ export class Transport {
           { method, headers, body: body ?? null, redirect: "manual" },
           options,
         );
-        log({ event: "reply", status: reply.status, ...named(reply.requestId), milliseconds: Date.now() - began });
+        const about = { status: reply.status, ...named(reply.requestId), ...ending(reply.headers) };
+        log({ event: "reply", ...about, milliseconds: Date.now() - began });
         return reply;
       } catch (error) {
         if (!(error instanceof BallastError)) throw error;
@@ -266,4 +269,9 @@ function reasonOf(error: unknown): string {
 
 function named(requestId: string | null): { requestId?: string } {
   return requestId === null ? {} : { requestId };
+}
+
+function ending(headers: Headers): { deprecation?: string } {
+  const since = headers.get("deprecation");
+  return since === null ? {} : { deprecation: since };
 }

@@ -27,6 +27,7 @@ test("a POST carries keys, a key of its own, and who sends it", async () => {
       assert.match(String(first?.["idempotency-key"]), /^[0-9a-f-]{36}$/);
       assert.notEqual(first?.["idempotency-key"], second?.["idempotency-key"]);
       assert.equal(third?.["idempotency-key"], "order-7");
+      assert.match(String(first?.["ballast-version"]), /^\d{4}-\d\d-\d\d$/);
       assert.equal(
         first?.["user-agent"],
         `ballast-typescript/${VERSION} node/${process.versions.node} Shop/2.1 (https://shop.example)`,
@@ -42,8 +43,14 @@ test("a GET has its query, and no key of idempotency", async () => {
       status: "completed",
       created_gte: new Date("2027-01-31T09:30:00Z"),
       paymentLink: undefined,
+      metadata: { order: "1007" },
     });
-    assert.equal(received[0]?.url, "/sandbox/v1/payments?status=completed&created_gte=2027-01-31T09%3A30%3A00.000Z");
+    const asked = new URLSearchParams(received[0]?.url.split("?")[1]);
+    assert.deepEqual(Object.fromEntries(asked), {
+      status: "completed",
+      created_gte: "2027-01-31T09:30:00.000Z",
+      "metadata[order]": "1007",
+    });
     assert.equal(received[0]?.headers["idempotency-key"], undefined);
   });
 });
@@ -180,6 +187,18 @@ test("neither a log nor a print of the client or of an error shows a secret", as
     ["request", 2, undefined],
     ["failure", 2, "resource_missing"],
   ]);
+});
+
+test("a log hears that an operation will end", async () => {
+  const entries: LogEntry[] = [];
+  await against(
+    [{ headers: { Deprecation: "@1795910400" } }],
+    async (client) => {
+      await client.balance.get();
+      assert.equal(entries.at(-1)?.deprecation, "@1795910400");
+    },
+    { logger: (entry) => entries.push(entry) },
+  );
 });
 
 test("the package can be required, and has one version", () => {
