@@ -52,7 +52,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage sdk check lint types conventions production release bench proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage sdk woocommerce check lint types conventions production release bench proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -84,6 +84,10 @@ coverage: $(VENV)/.development ## Run the tests of the money code traced, and ho
 LANGUAGES ?=
 sdk: $(VENV)/.development ## Build the clients, install each in a clean environment, run them against a real sandbox
 	@exec $(BIN)/python -m sdk.check $(LANGUAGES)
+
+# `make woocommerce ORDERS=200 SEED=7`; needs Debian's packages that it names, and takes minutes: not part of `.ci/run`.
+woocommerce: $(VENV)/.development ## Run the WooCommerce plugin in Debian's WordPress, with a browser and a real sandbox
+	@exec $(BIN)/python -m sdk.woocommerce.shop.run
 
 check: lint types conventions production ## Everything but the tests: lint, types, imports, migrations, templates, settings
 

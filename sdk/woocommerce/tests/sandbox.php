@@ -1,6 +1,6 @@
 <?php
 
-/** Runs the gateway against a real sandbox, without WordPress, in `make sdk`. `shop/run` has WordPress and a browser. */
+/** Runs the gateway against a real sandbox, without WordPress, in `make sdk`. `shop/run.py` has WordPress and a browser. */
 
 declare(strict_types=1);
 

@@ -138,14 +138,17 @@ final class Orders
                 $order->payment_complete($payment->id);
                 break;
             case Table::HOLD:
+                self::isNew($order, $payment, $fact);
                 $order->update_status('on-hold', $note);
                 break;
             case Table::FAIL:
+                self::isNew($order, $payment, $fact);
                 $order->update_status('failed', $note);
                 // WooCommerce leaves taken stock with a failed order, which an order on hold has.
                 wc_maybe_increase_stock_levels($order);
                 break;
             case Table::REFUND:
+                self::isNew($order, $payment, $fact);
                 $order->update_status('refunded', $note);
                 break;
             case Table::NOTE:
@@ -186,14 +189,22 @@ final class Orders
 
     private function note(\WC_Order $order, Payment|Refund $about, string $what, string $text, bool $mail = false): void
     {
+        if (self::isNew($order, $about, $what)) {
+            $order->save();
+            $order->add_order_note($text, $mail ? 1 : 0);
+        }
+    }
+
+    /** Whether the order's notes do not have it yet. From now on they do: save the order. */
+    private static function isNew(\WC_Order $order, Payment|Refund $about, string $what): bool
+    {
         $noted = $order->get_meta(self::NOTED);
         $noted = is_array($noted) ? $noted : [];
         $key = "{$about->id} $what";
         if (in_array($key, $noted, true)) {
-            return;
+            return false;
         }
         $order->update_meta_data(self::NOTED, [...$noted, $key]);
-        $order->save();
-        $order->add_order_note($text, $mail ? 1 : 0);
+        return true;
     }
 }

@@ -166,8 +166,9 @@ final class OrdersTest extends ShopTestCase
         $payment = $this->begun($order);
         $this->becomes($payment, ['status' => 'underpaid', 'amountReceived' => '10.000000']);
         $this->event('payment.underpaid', $payment);
+        $this->event('payment.underpaid', $payment);
         $order = wc_get_order($order->get_id());
-        self::assertSame('on-hold', $order->get_status());
+        self::assertSame(['on-hold', 1], [$order->get_status(), count($order->notes())]);
         self::assertStringContainsString('10.000000 of 20.000000 USDC', $order->notes()[0]);
     }
 
