@@ -58,12 +58,15 @@ final class Page implements \IteratorAggregate
     /** @return self<T>|null null after the last page */
     public function nextPage(): ?self
     {
-        $record = $this->data === [] ? [] : $this->data[count($this->data) - 1]->raw;
-        $last = $record['id'] ?? $record['month'] ?? null;
-        if (!$this->hasMore || !is_string($last)) {
+        // A list that ends before a record goes on to newer ones, from its first record.
+        $name = isset($this->query['ending_before']) ? 'ending_before' : 'starting_after';
+        $edge = $name === 'ending_before' ? 0 : count($this->data) - 1;
+        $record = $this->data === [] ? [] : $this->data[$edge]->raw;
+        $cursor = $record['id'] ?? $record['month'] ?? null;
+        if (!$this->hasMore || !is_string($cursor)) {
             return null;
         }
-        $query = ['starting_after' => $last] + $this->query;
+        $query = [$name => $cursor] + $this->query;
         return self::fetch($this->transport, $this->model, $this->path, $query, $this->options);
     }
 

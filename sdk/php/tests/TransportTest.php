@@ -302,6 +302,19 @@ final class TransportTest extends TestCase
         );
     }
 
+    public function testAListThatEndsBeforeARecordGoesOnToNewerOnes(): void
+    {
+        $page = fn(string $id, bool $more): Response => Answers::json(200, [
+            'object' => 'list', 'data' => [['id' => $id]], 'hasMore' => $more, 'totalCount' => 3,
+        ]);
+        $answers = new Answers([$page('pay_1', true), $page('pay_2', false)]);
+        iterator_to_array((new Payments($this->transport($answers)))->list(ending_before: 'pay_0'), false);
+        self::assertSame(
+            'https://pay.example.com/sandbox/v1/payments?ending_before=pay_1',
+            $answers->requests[1]->url
+        );
+    }
+
     public function testCurlSaysWhyThereIsNoReply(): void
     {
         $silent = stream_socket_server('tcp://127.0.0.1:0') ?: self::fail('no port');

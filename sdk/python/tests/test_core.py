@@ -201,6 +201,15 @@ def test_lists_fetch_what_follows() -> None:
     assert second == {**first, "starting_after": "pay_2"}
 
 
+def test_a_list_that_ends_before_a_record_goes_on_to_newer_ones() -> None:
+    server = Server(page(["pay_2", "pay_1"], True), page(["pay_3"], False))
+    found = server.client().payments.list(ending_before="pay_0")
+    assert [payment.id for payment in found] == ["pay_2", "pay_1", "pay_3"]
+    assert [dict(request.url.params) for request in server.requests] == [
+        {"ending_before": "pay_0"}, {"ending_before": "pay_2", "limit": "100"},
+    ]  # fmt: skip
+
+
 def test_asyncio_has_the_same_methods() -> None:
     server = Server(
         error(503, "service_unavailable", Retry_After="0"), page(["pay_3", "pay_2"], True), page(["pay_1"], False),

@@ -82,10 +82,13 @@ export class Transport {
   list<T>(operation: Operation, options: CallOptions = {}, cursor = "id"): ListCall<T> {
     const fetchPage = async (query: object): Promise<Reply<Page<T>>> => {
       const reply = await this.#send<ListReply<T>>({ ...operation, query }, options);
-      const after = (last: T): Promise<Page<T>> =>
-        fetchPage({ ...query, starting_after: String((last as Record<string, unknown>)[cursor]) }).then(
-          (next) => next.data,
-        );
+      // A list that ends before a record goes on to newer ones, from its first record.
+      const backwards = (query as Record<string, unknown>)["ending_before"] !== undefined;
+      const after = (last: T): Promise<Page<T>> => {
+        const edge = String(((backwards ? reply.data.data[0] : last) as Record<string, unknown>)[cursor]);
+        const from = backwards ? { ending_before: edge } : { starting_after: edge };
+        return fetchPage({ ...query, ...from }).then((next) => next.data);
+      };
       return { ...reply, data: new Page(reply.data, after) };
     };
     return new ListCall((largePages) => fetchPage({ ...(largePages && { limit: LARGEST_PAGE }), ...operation.query }));

@@ -149,6 +149,15 @@ test("iterating over a list fetches what follows, and awaiting it one page", asy
   });
 });
 
+test("a list that ends before a record goes on to newer ones", async () => {
+  const page = (id: string, hasMore: boolean) => ({ body: { data: [{ id }], hasMore, totalCount: 3 } });
+  await against([page("b", true), page("c", false)], async (client, received) => {
+    const first = await client.payments.list({ ending_before: "a" });
+    await first.nextPage();
+    assert.equal(received[1]?.url, "/sandbox/v1/payments?ending_before=b");
+  });
+});
+
 test("a redirect is not followed, because the keys would go along", async () => {
   await against([{ status: 302, headers: { location: "/elsewhere" } }], async (client, received) => {
     await assert.rejects(client.balance.get(), (error: ApiStatusError) => error.code === "http_302");

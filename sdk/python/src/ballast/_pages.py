@@ -12,6 +12,7 @@ from ballast._core import Call
 from ballast._transport import AsyncTransport, Transport, json_of
 
 T = TypeVar("T")
+LARGEST_PAGE = 100
 
 
 class BasePage(Generic[T]):
@@ -24,8 +25,10 @@ class BasePage(Generic[T]):
         self.has_more: bool = found["hasMore"]
         self.total_count: int = found["totalCount"]
         self._call = call
-        last = found["data"][-1] if found["data"] else {}
-        self._cursor: str | None = last.get("id") or last.get("month")
+        # A list that ends before a record goes on to newer ones, from its first record.
+        self._direction = "ending_before" if call.query.get("ending_before") else "starting_after"
+        edge = found["data"][0 if self._direction == "ending_before" else -1] if found["data"] else {}
+        self._cursor: str | None = edge.get("id") or edge.get("month")
 
     def __repr__(self) -> str:
         more = ", more follow" if self.has_more else ""
@@ -35,7 +38,10 @@ class BasePage(Generic[T]):
     def _next(self) -> Call[Any] | None:
         if not self.has_more or self._cursor is None:
             return None
-        return dataclasses.replace(self._call, query={**self._call.query, "starting_after": self._cursor})
+        query = {**self._call.query, self._direction: self._cursor}
+        if query.get("limit") is None:
+            query["limit"] = LARGEST_PAGE  # who goes on wants them all, in few requests
+        return dataclasses.replace(self._call, query=query)
 
 
 class Page(BasePage[T]):
