@@ -348,9 +348,10 @@ def cancel_payment(payment: Payment) -> Payment:
             return payment
         seen = payment.deposits.exclude(status=DepositStatus.ORPHANED).exists()
         if payment.status != PaymentStatus.CREATED or seen:
-            raise PaymentNotCancellable(
-                f"This payment is {payment.status} and cannot be cancelled." if not seen else None
-            )
+            is_paid = payment.completed_at is not None
+            instead = " To give its money back, create a refund: POST /refunds with paymentId." if is_paid else ""
+            message = f"This payment is {payment.status} and cannot be cancelled.{instead}"
+            raise PaymentNotCancellable(message if is_paid or not seen else None)
         payment.cancelled_at = timezone.now()
         save_payment(payment, PaymentStatus.CANCELLED, fields=["cancelled_at"], counted=share_of(payment))
         record_payment_events(payment, [catalogue.PAYMENT_CANCELLED])

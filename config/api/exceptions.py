@@ -26,6 +26,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from config import ids
+from config.api.hints import instead_of
 from config.api.parsers import BodyTooLarge, UnsupportedContentType, shown
 from config.errors import DomainError, FieldError, NotFound, ServiceUnavailable, wait_in_words
 from config.process.logs import REQUEST_ID
@@ -96,7 +97,7 @@ def method_not_allowed(request: HttpRequest, allowed: Iterable[str]) -> Fault:
     *others, last = sorted({*allowed} - {"HEAD", "OPTIONS"}) or ["no method"]
     named = f"{', '.join(others)} and {last}" if others else last
     message = f"{request.method} is not possible at {shown(request.path)}, which takes {named}."
-    return replace(METHOD_NOT_ALLOWED, message=message)
+    return replace(METHOD_NOT_ALLOWED, message=message + instead_of(request.method, request.path))
 
 
 def error_body(fault: Fault, request_id: str) -> dict[str, Any]:

@@ -206,6 +206,7 @@ class StrictIntegerField(StrictField):
 
     default_error_messages: ClassVar[dict[str, Any]] = {
         "invalid": "Must be a whole number.",
+        "text": "Must be a whole number, not a string: write {number} without quotation marks.",
         "range": "Must be between {minimum} and {maximum}.",
     }
 
@@ -219,6 +220,8 @@ class StrictIntegerField(StrictField):
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
     def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, str) and re.fullmatch(r"[0-9]{1,18}", data):
+            self.fail("text", number=data)
         if isinstance(data, bool) or not isinstance(data, int | Decimal) or data != int(data):
             self.fail("invalid")
         return self.within_range(int(data))

@@ -44,6 +44,22 @@ _OTHERS_NOUNS: Mapping[str, str] = {
     **dict.fromkeys(("charge", "payment_intent", "checkout", "checkout.session", "invoice", "order"), "payment"),
     **dict.fromkeys(("payout", "transfer"), "settlement"),
 }
+_INSTEAD: tuple[tuple[str, str], ...] = (
+    (
+        r"\w+ (charges|payment_intents|checkouts?|checkout/sessions|orders|transactions)(/.*)?",
+        "Payments are at {base}/payments.",
+    ),
+    (r"\w+ (payouts|transfers)(/.*)?", "Payouts to your wallets are at {base}/settlements."),
+    (r"\w+ customers(/.*)?", "No customers are kept here: name yours in a payment's metadata."),
+    (r"\w+ (prices|rates|exchange-rates)(/.*)?", "What a price comes to is at {base}/quote?amount=25.50&currency=EUR."),
+    (r"POST payments/[^/]+/(confirm|capture)", "Nothing is confirmed or captured here: a payment completes by itself."),
+    (r"\w+ payments/[^/]+/refunds?", "A refund is made by POST {base}/refunds with paymentId."),
+    (r"DELETE payments/(?P<id>[^/]+)", "To end it while nothing was paid: POST {base}/payments/{id}/cancel."),
+    (r"DELETE refunds/(?P<id>[^/]+)", "To end it before it is sent: POST {base}/refunds/{id}/cancel."),
+    (r"DELETE payment-links/(?P<id>[^/]+)", 'To end it: PATCH with {{"enabled": false}}.'),
+    (r"OPTIONS .*", "The API is for servers: a page in a browser would show everybody the secret key."),
+)
+"""What stands where others have it, or does what was meant: a method and the path after `/v1`, and a sentence."""
 _MAX_CHARACTERS = 200
 
 
@@ -63,6 +79,18 @@ def right_addresses(path: str, *, is_sandbox: bool | None = None) -> list[str]:
         is_sandbox = bool(found["sandbox"])
     bases = API_BASES if is_sandbox is None else (API_BASES[is_sandbox],)
     return [address for base in bases if (address := f"{base}/{tail}") != path and _leads_somewhere(address)]
+
+
+def instead_of(method: str | None, path: str, *, is_sandbox: bool | None = None) -> str:
+    """A sentence, after a space, about what does what a wrong request was meant to do; empty for most."""
+    if len(path) > _MAX_CHARACTERS or not path.isprintable() or not (found := _PREFIX.match(path)):
+        return ""
+    base = API_BASES[bool(found["sandbox"] or (is_sandbox and not path.startswith("/v1/")))]
+    called = f"{method} {path[found.end() :].strip('/')}"
+    for pattern, sentence in _INSTEAD:
+        if meant := re.fullmatch(pattern, called):
+            return f" {sentence.format(base=base, **meant.groupdict())}"
+    return ""
 
 
 def _leads_somewhere(path: str) -> bool:
@@ -107,7 +135,20 @@ def _meant_by_others(word: str) -> Iterator[str]:
 
 def no_such(kind: ids.PublicId, text: str, *, param: str | None = None) -> NotFound:
     """The refusal of an id that names nothing the caller may see."""
-    return NotFound(f"No such {kind.noun}.{about_id(kind, text)}", param=param)
+    return NotFound(f"No such {kind.noun}.{about_id(kind, text) or _form_of(kind, text)}", param=param)
+
+
+def _form_of(kind: ids.PublicId, text: str) -> str:
+    """A sentence, after a space, about an id that has the form of none; otherwise empty."""
+    if kind.decode(text) is not None:
+        return ""
+    if text.startswith(f"{kind.prefix}_"):
+        length = len(kind.encode(ids.new_uuid()))
+        return f" An id of this kind has {length} characters, this one has {len(text)}." if len(text) != length else ""
+    form = f" Ids of {kind.noun}s begin with {kind.prefix}_."
+    return (
+        f"{form} Your order's number is found by GET /payments?metadata[order]=1007." if kind is ids.PAYMENT else form
+    )
 
 
 def about_id(wanted: ids.PublicId, text: str) -> str:

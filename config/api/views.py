@@ -26,7 +26,7 @@ from config.api.exceptions import (
     method_not_allowed,
     request_id_of,
 )
-from config.api.hints import right_addresses
+from config.api.hints import instead_of, right_addresses
 from config.api.parsers import shown
 from config.api.renderers import render_json
 
@@ -52,7 +52,10 @@ def error_reply(request: HttpRequest, fault: Fault) -> HttpResponse:
 def nothing_here(request: HttpRequest) -> Fault:
     """The error for a URL that does not exist, with the one that was probably meant."""
     message = f"There is nothing at {shown(request.path)}."
-    if found := right_addresses(request.path, is_sandbox=_is_sandbox_key(request)):
+    is_sandbox = _is_sandbox_key(request)
+    if instead := instead_of(request.method, request.path, is_sandbox=is_sandbox):
+        message += instead
+    elif found := right_addresses(request.path, is_sandbox=is_sandbox):
         message += f" Did you mean {' or '.join(found)}?"
         if request.path.endswith("/"):
             message += " Addresses have no slash at their end."

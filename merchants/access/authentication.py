@@ -113,7 +113,7 @@ def _presented(request: HttpRequest) -> tuple[str, str]:
     secret: str = request.META.get("HTTP_X_API_SECRET", "")
     scheme, _, public_key = given.partition(" ")
     public_key = public_key.strip()
-    if problem := key_format.problem_of(given, secret):
+    if problem := key_format.problem_of(given, secret, random_characters=keys.RANDOM_CHARACTERS):
         raise KeyInvalid(problem)
     if scheme.lower() != "bearer" or not public_key or not secret:
         raise KeyMissing(key_format.missing(given, secret))

@@ -9,9 +9,10 @@ _KEY = re.compile(r"(?P<half>[ps])k_(?P<infix>live|test)_")
 _BOTH = "Send the public key as Authorization: Bearer pk_… and the secret key as X-Api-Secret: sk_…."
 
 
-def problem_of(authorization: str, secret: str) -> str | None:
+def problem_of(authorization: str, secret: str, *, random_characters: int) -> str | None:
     """The reason these two headers cannot be a pair of keys, as a sentence with the right form; None when they may be.
 
+    A key has `random_characters` behind its prefix.
     A pair that is refused here does not count as a guess.
     """
     public_key = _without_scheme(authorization)
@@ -29,6 +30,9 @@ def problem_of(authorization: str, secret: str) -> str | None:
         return "X-Api-Secret takes the secret key alone, without Bearer before it."
     if public and private and public["infix"] != private["infix"]:
         return "One of the two keys is for the sandbox (test), the other for production (live). Send both of one pair."
+    for name, key, text in (("public", public, public_key), ("secret", private, secret.strip())):
+        if key and len(text) != (length := key.end() + random_characters):
+            return f"A {name} key has {length} characters, this one has {len(text)}. Copy it again."
     return None
 
 

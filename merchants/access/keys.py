@@ -16,7 +16,7 @@ from merchants.models import ApiKey
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _RANDOM_BYTES: Final = 32
-_RANDOM_CHARACTERS: Final = 43  # 62 ** 43 > 2 ** 256
+RANDOM_CHARACTERS: Final = 43  # 62 ** 43 > 2 ** 256
 
 _NO_KEY_DIGEST: Final = bytes(32)
 
@@ -91,7 +91,7 @@ def _digest(pepper: str, secret: str) -> bytes:
 def _random_text() -> str:
     number = int.from_bytes(secrets.token_bytes(_RANDOM_BYTES), "big")
     characters = []
-    for _ in range(_RANDOM_CHARACTERS):
+    for _ in range(RANDOM_CHARACTERS):
         number, position = divmod(number, 62)
         characters.append(_ALPHABET[position])
     return "".join(reversed(characters))

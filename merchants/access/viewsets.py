@@ -98,6 +98,8 @@ class MerchantViewSet(GenericViewSet[Any]):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.format_kwarg = None
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
+        if request.method == "OPTIONS":  # a browser asks before it sends a key: it is told that the API is for servers
+            self.http_method_not_allowed(request)
         self.perform_authentication(request)
         self.key = cast("ApiKey", request.auth)
         self.merchant = self.key.merchant

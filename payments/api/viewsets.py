@@ -226,12 +226,15 @@ class PaymentViewSet(MerchantViewSet):
         payment = self._payment(payment_id)
         body = read_body(SimulationSerializer, request)
         scenario = body.validated_data["scenario"]
+        expected = str(SCENARIOS[scenario].description)
+        if payment.completed_at is not None:
+            expected += " This payment is paid already: what comes now is a surplus, and waits for a decision."
         transaction_hash = simulate_payment(payment, scenario)
         return Response(
             {
                 "object": "simulation",
                 "scenario": scenario,
-                "description": SCENARIOS[scenario].description,
+                "description": expected,
                 "transactionHash": transaction_hash,
                 "payment": _record(self._payment(payment_id)),
             }

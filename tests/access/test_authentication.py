@@ -201,7 +201,7 @@ class TestGuessing:
     FROM = "198.51.100.9"
 
     def guess(self, issued: IssuedKey, times: int, address: str = FROM) -> list[tuple[int, str]]:
-        wrong = {**key_headers(issued), "X-Api-Secret": "sk_test_wrong"}
+        wrong = {**key_headers(issued), "X-Api-Secret": f"sk_test_{'x' * 43}"}
         return [outcome(get(wrong, REMOTE_ADDR=address)) for _ in range(times)]
 
     def test_after_twenty_wrong_keys_wrong_ones_wait_and_the_right_one_beside_them_does_not(self, clock: Clock) -> None:
@@ -219,7 +219,7 @@ class TestGuessing:
         assert get(key_headers(issued), REMOTE_ADDR="198.51.100.10").status_code == 200
 
     def test_unknown_keys_count_like_wrong_secrets(self, clock: Clock) -> None:
-        headers = {"Authorization": "Bearer pk_test_none", "X-Api-Secret": "sk_test_none"}
+        headers = {"Authorization": f"Bearer pk_test_{'x' * 43}", "X-Api-Secret": f"sk_test_{'x' * 43}"}
         codes = [outcome(get(headers, REMOTE_ADDR=self.FROM))[0] for _ in range(22)]
         assert codes == [401] * 20 + [429] * 2
 
@@ -256,5 +256,6 @@ def test_methods_a_view_does_not_have_are_405_and_only_for_those_with_a_key() ->
     client: ApiClient = api_client(issued)
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         assert client.call(method, "/probe").status_code == 405, method
-        assert api_client().call(method, "/probe").status_code == 401, method
+        without_key = 405 if method == "OPTIONS" else 401  # a browser asks before it sends one
+        assert api_client().call(method, "/probe").status_code == without_key, method
     assert client.call("HEAD", "/probe").status_code == 200

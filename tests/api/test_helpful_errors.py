@@ -44,7 +44,7 @@ def refused(response: Any) -> tuple[int, str, str]:
         ("/sandbox/payments", "Did you mean /sandbox/v1/payments?"),
         ("/v1//payments", "Did you mean /v1/payments?"),
         ("/v1/Refunds", "Did you mean /v1/refunds?"),
-        ("/v1/orders", "The reference is at /docs/api."),
+        ("/v1/things", "The reference is at /docs/api."),
         ("/payments", "Did you mean /v1/payments or /sandbox/v1/payments?"),
         ("/api/v1/payments", "Did you mean /v1/payments or /sandbox/v1/payments?"),
         ("/v2/merchant/settings", "Did you mean /v1/merchant/settings or /sandbox/v1/merchant/settings?"),
@@ -81,6 +81,8 @@ def test_a_person_still_gets_pages() -> None:
 def test_a_wrong_method_names_the_right_ones(client: ApiClient, method: str, path: str, named: str, allow: str) -> None:
     response = client.call(method, path)
     message = f'{method} is not possible at "/sandbox/v1{path}", which takes {named}.'
+    if method == "DELETE":
+        message += f" To end it while nothing was paid: POST /sandbox/v1{path}/cancel."
     assert refused(response) == (405, "method_not_allowed", message)
     assert sorted(response.headers["Allow"].split(", ")) == allow.split(", ")
 

@@ -48,7 +48,10 @@ def test_spellings_without_a_checksum_get_one(address: str) -> None:
         ("0x" + "00" * 20, "This is the zero address: money sent there is lost."),
         (GOOD[2:], "An address of this network starts with 0x."),
         ("", "An address of this network starts with 0x."),
-        ("alice.eth", "An address of this network starts with 0x."),
+        (
+            "alice.eth",
+            "Names are not resolved: send the address that the name stands for. It starts with 0x.",
+        ),
         (GOOD[:-1], "An address has 40 characters after 0x, this one has 39."),
         (GOOD + "00", "An address has 40 characters after 0x, this one has 42."),
         ("0x" + "g" * 40, "“g” cannot stand in an address: only 0 to 9 and a to f can."),

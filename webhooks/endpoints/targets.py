@@ -34,8 +34,12 @@ def url_problem(
         return f"Must use port {_listed({443, *production_ports})} in production."
     if not in_production and port < _UNPRIVILEGED_PORT and port not in _STANDARD_PORTS.values():
         return "Must use port 443, port 80, or one from 1024 on."
-    if _leads_inside((parts.hostname or "").removesuffix("."), allow_loopback=allow_loopback and not in_production):
-        return "Must be a public address: nothing is sent to local, private or reserved ones."
+    host, allow_loopback = (parts.hostname or "").removesuffix("."), allow_loopback and not in_production
+    if _leads_inside(host, allow_loopback=allow_loopback):
+        own = " Of this machine, http://localhost with a port from 1024 on is called." if allow_loopback else ""
+        return f"Must be a public address: nothing is sent to local, private or reserved ones.{own}"
+    if port < _UNPRIVILEGED_PORT and _leads_inside(host, allow_loopback=False):
+        return f"This is port {port} of this machine. Did you mean another, as in http://localhost:3000{parts.path}?"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from Crypto.Hash import keccak
@@ -56,6 +57,8 @@ def parse(text: str) -> str:
     """
     if text != text.strip():
         raise InvalidAddress("The address has spaces around it.")
+    if re.fullmatch(r"[\w-]+(\.[\w-]+)+", text):
+        raise InvalidAddress("Names are not resolved: send the address that the name stands for. It starts with 0x.")
     if text[:2] not in ("0x", "0X"):
         raise InvalidAddress("An address of this network starts with 0x.")
     if len(text) != _LENGTH:

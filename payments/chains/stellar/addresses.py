@@ -126,6 +126,10 @@ def _decode(text: str) -> bytes:
     kind = text[:1]
     if kind.upper() in _OTHER_KINDS and len(text) >= 40:
         raise InvalidAddress(_OTHER_KINDS[kind.upper()])
+    if "*" in text or "." in text:
+        raise InvalidAddress(
+            "Names are not resolved: send the address that the name stands for. It starts with G or M."
+        )
     if kind.upper() not in _LENGTHS:
         raise InvalidAddress("An address of this network starts with G or M.")
     if text != text.upper():
