@@ -71,6 +71,7 @@ CHANGED_BY = {
     "/dashboard/payments/views/delete": PEOPLE,
     "/dashboard/payments/new": MONEY,
     "/dashboard/payments/{payment}/cancel": MONEY,
+    "/dashboard/payments/{payment}/note": MONEY,
     "/dashboard/payments/{payment}/transaction": MONEY,
     "/dashboard/payments/{payment}/simulate": MONEY,
     "/dashboard/payments/{payment}/refund": MONEY,
