@@ -79,7 +79,11 @@ def find_python(source: Path, cache: Path) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             uv = shutil.which("uv")
             venv.create(folder, with_pip=uv is None, symlinks=True)
-            pip = [uv, "pip", "install", "--python", str(python)] if uv else [str(python), "-m", "pip", "install"]
+            pip = (
+                [uv, "pip", "install", "--compile-bytecode", "--python", str(python)]
+                if uv
+                else [str(python), "-m", "pip", "install"]
+            )
             _run([*pip, "--quiet", "--require-hashes", "-r", str(requirements)])
             is_ready.touch()
     return python
