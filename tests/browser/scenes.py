@@ -22,7 +22,7 @@ from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.proving import simulate_proof
 from payments.merchant_wallets.services import set_wallet
 from payments.models import Payment
-from payments.services import NewPayment, cancel_payment, create_payment, end_window
+from payments.services import Item, NewPayment, cancel_payment, create_payment, end_window
 from settlements.models import Settlement
 from tests.browser.refund_scenes import RefundScenes, add_refunds
 from tests.browser.settlement_scenes import add_settlements
@@ -36,6 +36,10 @@ WALLETS = {
 }
 ENOUGH_BLOCKS = 8
 REDIRECT_URL = "https://harbourcoffee.example/orders/4711"
+ITEMS = (
+    Item(name="Huila, 500 g, ground for filter", quantity=2, amount=None),
+    Item(name="Shipping", quantity=1, amount=None),
+)
 METADATA = {"orderId": "4711", "note": "Two bags of Huila, ground for filter"}
 
 
@@ -76,6 +80,9 @@ def make_payment(
         merchant_wallet=WALLETS[network],
         redirect_url=redirect_url,
         metadata=METADATA,
+        description="Order 4711",
+        items=ITEMS,
+        note="Asked for a paper bag",
     )
     payment, _ = create_payment(merchant=merchant, environment=Environment.SANDBOX, request=request)
     return payment
