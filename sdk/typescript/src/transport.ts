@@ -109,7 +109,7 @@ export class Transport {
     };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     // One key for all attempts: the API does the work of the first that arrives, and replies to the others with its reply.
-    if (method === "POST") headers["Idempotency-Key"] = options.idempotencyKey ?? randomUUID();
+    if (method === "POST") headers["Idempotency-Key"] = keyOf(options.idempotencyKey ?? randomUUID());
 
     const retries = options.maxRetries ?? this.#maxRetries;
     for (let attempt = 1; ; attempt++) {
@@ -218,6 +218,14 @@ async function pause(milliseconds: number, signal: AbortSignal | undefined): Pro
   } catch (error) {
     throw signal?.aborted ? signal.reason : error;
   }
+}
+
+function keyOf(key: string): string {
+  // Said here, because fetch would fail on it as if the connection had, and each retry after it.
+  if (!/^[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(key)) {
+    throw new ConfigurationError(`idempotencyKey is 1 to 255 visible ASCII characters: ${JSON.stringify(key)}`);
+  }
+  return key;
 }
 
 function rootOf(address: string, isSandbox: boolean): string {

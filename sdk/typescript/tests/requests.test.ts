@@ -91,6 +91,16 @@ test("an id cannot become another path", async () => {
   });
 });
 
+test("a key that cannot be sent is said at once", async () => {
+  await against([{}], async (client, received) => {
+    for (const idempotencyKey of ["", "Bestellung für 7", " 7", "7".repeat(256)]) {
+      await assert.rejects(client.payments.cancel("pay_1", { idempotencyKey }), ConfigurationError);
+    }
+    await client.payments.cancel("pay_1", { idempotencyKey: "7".repeat(255) });
+    assert.equal(received.length, 1);
+  });
+});
+
 test("requests are signed as docs/api.md says, each once", async () => {
   await against(
     [{}],
