@@ -72,7 +72,7 @@ def test_the_readme_and_the_page_on_webhooks_work_as_pasted(run: Run) -> None:
     assert '"error"' not in printed
     assert "closing_balance" in printed or "statement_version" in printed
 
-    first, second = blocks("docs/webhooks.md", "In five minutes")
+    first, _, second = blocks("docs/webhooks.md", "In five minutes")  # the other is `ballast`, which `make sdk` runs
     assert '"secret": "whsec_' in paste(f"{source}\n{first}").replace('":"', '": "')
     port = str(free_port())
     listening = subprocess.Popen(
