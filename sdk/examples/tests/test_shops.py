@@ -43,12 +43,12 @@ def test_a_shopper_pays_in_a_dialog(page: Page, shop: Shop) -> None:
     assert shop.order(number).delivered == "1"
 
 
-def test_every_way_of_paying(page: Page, shop: Shop) -> None:
-    play(CASES, shop, page)
+def test_every_way_of_paying(page: Page, shops: dict[str, Shop]) -> None:
+    play(CASES, shops.values(), page)
 
 
-def test_faults_of_a_network(page: Page, shop: Shop) -> None:
-    play(NETWORK_CASES, shop, page)
+def test_faults_of_a_network(page: Page, shops: dict[str, Shop]) -> None:
+    play(NETWORK_CASES, shops.values(), page)
 
 
 def test_a_form_that_is_sent_twice_makes_one_order_and_one_payment(page: Page, shop: Shop) -> None:
