@@ -349,7 +349,7 @@ def cancel_payment(payment: Payment) -> Payment:
         seen = payment.deposits.exclude(status=DepositStatus.ORPHANED).exists()
         if payment.status != PaymentStatus.CREATED or seen:
             is_paid = payment.completed_at is not None
-            instead = " To give its money back, create a refund: POST /refunds with paymentId." if is_paid else ""
+            instead = " To give its money back, create a refund (POST /refunds)." if is_paid else ""
             message = f"This payment is {payment.status} and cannot be cancelled.{instead}"
             raise PaymentNotCancellable(message if is_paid or not seen else None)
         payment.cancelled_at = timezone.now()

@@ -59,7 +59,7 @@ MISTAKES: list[tuple[str, str, str, dict[str, Any] | None, str]] = [
     ("an amount as text", "POST", "/payments", {**NEW, "amount": "25.50"}, "Must be a number, not a string: write 19.99 without quotation marks."),
     ("a name for a wallet", "POST", "/payments", {**NEW, "merchantWallet": "shop.eth"}, "Names are not resolved: send the address that the name stands for. It starts with 0x."),
     ("a name for a wallet on stellar", "POST", "/payments", {**NEW, "network": "stellar", "merchantWallet": "shop*example.com"}, "Names are not resolved: send the address that the name stands for. It starts with G or M."),
-    ("cancel what is completed", "POST", "/payments/{paid}/cancel", {}, "This payment is completed and cannot be cancelled. To give its money back, create a refund: POST /refunds with paymentId."),
+    ("cancel what is completed", "POST", "/payments/{paid}/cancel", {}, "This payment is completed and cannot be cancelled. To give its money back, create a refund (POST /refunds)."),
     ("cancel what has expired", "POST", "/payments/{over}/simulate", {"scenario": "underpaid"}, "This payment is cancelled: underpaid cannot happen to it, only exact, late, wrong_token, wrong_network, missing_memo."),
 ]  # fmt: skip
 

@@ -113,7 +113,7 @@ def test_nor_when_another_coin_has_been_seen() -> None:
 def test_a_completed_payment_cannot_be_cancelled() -> None:
     payment = make_payment(STELLAR)
     pay_and_confirm(payment)
-    instead = "To give its money back, create a refund: POST /refunds with paymentId."
+    instead = "To give its money back, create a refund (POST /refunds)."
     assert_not_cancellable(payment, f"This payment is completed and cannot be cancelled. {instead}")
 
 
