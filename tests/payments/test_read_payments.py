@@ -146,7 +146,9 @@ def test_another_merchant_s_payment_looks_like_one_that_never_was(client: ApiCli
         error = reply.json()["error"]
         del error["requestId"]
         bodies.append((reply.status_code, error))
-    hints = ["", "", "", "", " Ids are written in lower case.", f" {EVENT_FOR_PAYMENT}", ""]
+    short = " An id of this kind has 30 characters, this one has 5."
+    form = " Ids of payments begin with pay_. Your order's number is found by GET /payments?metadata[order]=1007."
+    hints = ["", "", "", short, " Ids are written in lower case.", f" {EVENT_FOR_PAYMENT}", form]
     assert bodies == [
         (404, {"type": "not_found_error", "code": "resource_missing", "message": f"No such payment.{hint}"})
         for hint in hints
