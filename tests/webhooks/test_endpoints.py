@@ -198,7 +198,7 @@ def test_somebody_else_s_webhook_looks_like_none(method: str, path: str, body: A
     stranger, elsewhere = client_of(make_merchant()), client_of(endpoint.merchant, PRODUCTION)
     own = client_of(endpoint.merchant)
     asked = [(stranger, endpoint.public_id), (elsewhere, endpoint.public_id), (own, deleted.public_id)]
-    asked += [(own, unknown(ids.WEBHOOK)), (own, "nonsense"), (own, "pay_")]
+    asked.append((own, unknown(ids.WEBHOOK)))
     answers = [
         answer(client.call(method, f"/webhooks/{webhook_id}{path}", json_body=body)) for client, webhook_id in asked
     ]
