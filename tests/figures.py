@@ -40,6 +40,16 @@ def words(names: list[str]) -> int:
     return sum(any(map(str.isalnum, word)) for text in texts for word in text.split())
 
 
+def lines_of_clients(files: list[str]) -> Counter[bool]:
+    """Lines of sdk/ that are not blank, of files that are generated from docs/openapi.json (True) and of all others."""
+    lines: Counter[bool] = Counter()
+    for name in filter(re.compile(r"sdk/.*\.(py|ts|mjs|js|php)").fullmatch, files):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        is_generated = not name.startswith("sdk/generator/") and "docs/openapi.json" in text[:400]
+        lines[is_generated] += sum(bool(line.strip()) for line in text.splitlines())
+    return lines
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
@@ -61,12 +71,14 @@ def main() -> None:
     commands = [name for name in files if re.search(r"/management/commands/[a-z]\w*\.py$", name)]
     pages = [name for name in files if re.fullmatch(r"docs/(?!adr/).*\.md", name)]
     decisions = [name for name in files if re.fullmatch(r"docs/adr/0.*\.md", name)]
-    tests = code.pop("tests")
+    tests, clients = code.pop("tests"), lines_of_clients(files)
     in_migrations = sum(code_lines((ROOT / name).read_text(encoding="utf-8")) for name in migrations)
     for title, number in (
         ("Code lines of the product, without blank lines, comments, docstrings and migrations", sum(code.values())),
         *((f"- in `{room}/`", number) for room, number in code.most_common()),
         ("Code lines of the tests", tests),
+        ("Lines of `sdk/` with its tests, without blank lines", clients[False]),
+        ("Lines of `sdk/` that are generated", clients[True]),
         ("Modules of the product", sum(number for folder, number in modules.items() if not folder.startswith("tests"))),
         ("Modules of the largest folder", max(n for folder, n in modules.items() if not folder.startswith("tests"))),
         ("Tables", sum(model._meta.managed and not model._meta.proxy for model in ours)),
