@@ -70,7 +70,7 @@ class TestNobodyListens:
     @pytest.mark.parametrize(("prefix", "kind"), [("/v1", "live"), ("/sandbox/v1", "test")])
     @pytest.mark.parametrize(("method", "path"), [("GET", "/payments"), ("POST", "/payments"), ("GET", "/balance")])
     def test_the_api_is_asked(self, prefix: str, kind: str, method: str, path: str) -> None:
-        headers = {"Authorization": f"Bearer pk_{kind}_{'a' * 32}", "X-Api-Secret": f"sk_{kind}_{'a' * 43}"}
+        headers = {"Authorization": f"Bearer pk_{kind}_{'a' * 43}", "X-Api-Secret": f"sk_{kind}_{'a' * 43}"}
         client = Client(raise_request_exception=False, headers=headers)
         check_api(client.generic(method, prefix + path, b"{}", content_type="application/json"))
 
