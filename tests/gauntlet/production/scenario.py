@@ -119,8 +119,8 @@ class _Company:
             self._settle(shop)
             self._claim_webhooks(shop, hook["secret"], received)
         self._lose_a_beat(shop)
+        self._look_at_everything()  # as each night: a quick run may have seen coins before they were booked
         self._consult_doctor("after a week's business")
-        self._look_at_everything()
         return self._checks
 
     # --- the first steps -----------------------------------------------------------------------------
