@@ -261,15 +261,21 @@ def listening(receiver: Receiver, environment: dict[str, str]) -> Iterator[None]
     """`ballast listen --forward-to` this receiver."""
     command = [BALLAST, "listen", "--forward-to", receiver.url, "--every", "0.5"]
     with subprocess.Popen(
-        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
     ) as listener:
         assert listener.stderr is not None
-        assert "as they happen" in listener.stderr.readline()
         try:
+            assert "as they happen" in listener.stderr.readline()
             yield
-        finally:
             listener.send_signal(signal.SIGINT)
             assert listener.wait(20) == 130
+        finally:
+            listener.kill()
 
 
 def create_through_the_flaky_proxy(count: int) -> None:
