@@ -50,7 +50,7 @@ def test_a_payment_link_is_made_opened_and_paid(
     page.get_by_label("How many times it can be paid").fill("2")
     page.get_by_role("button", name="Create the link").click()
     expect(page.get_by_text("The payment link is created.")).to_be_visible()
-    address = page.locator(".copy-field__value").inner_text()
+    address = page.locator(".copy-field__value").first.inner_text()
 
     phone = browser.new_context(base_url=live_server.url, viewport={"width": 360, "height": 780}).new_page()
     complaints.listen_to(phone)

@@ -60,7 +60,7 @@ class _Reader(HTMLParser):
             is_button = tag == "input" and name == "value" and dict(attrs).get("type") in {"submit", "button"}
             if value and (name in _SPOKEN or name.startswith("data-say-") or is_button):
                 self.outside += outside(value)[0]
-        if tag in _NOT_READ or self._silent:
+        if tag in _NOT_READ or ("translate", "no") in attrs or self._silent:
             self._silent += [] if tag in _VOID else [tag]
 
     def handle_endtag(self, tag: str) -> None:
