@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
@@ -13,11 +15,11 @@ from config.money import FIAT_DIGITS, format_crypto, from_units
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
-from payments.checkout.choices.options import Option, options_of
+from payments.checkout.choices.options import Option, options_of, payable_by
 from payments.choices import Choice, choices_among
 from payments.rates.amounts import fiat_units, require_worth
-from payments.rates.quoting import RateUnavailable, quote
-from payments.terms import Offer, terms_of
+from payments.rates.quoting import Quote, RateUnavailable, quote
+from payments.terms import Offer, due_at, terms_of
 
 
 def quote_record(merchant: Merchant, environment: str, query: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,16 +37,22 @@ def quote_record(merchant: Merchant, environment: str, query: Mapping[str, Any])
     payable = _payable(merchant, environment, choices_among(environment, networks, coins))
     if not payable:
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
-    by_coin = options_of(environment, payable, amount=amount, currency=currency, now=timezone.now())
-    options = [each for coin in by_coin for each in coin.options if each.due is not None]
-    if not options:
+    prices: dict[str, Quote] = {}
+    for coin in dict.fromkeys(each.coin for each in payable):
+        with suppress(RateUnavailable):
+            prices[coin] = quote(currency, coin, environment=environment)
+    if not prices:
         raise RateUnavailable(retry_after_seconds=60)
-    require_worth(amount, currency, environment=environment, coin=options[0].choice.coin)
+    require_worth(amount, currency, environment=environment, coin=next(iter(prices)))
+    priced = [each for each in payable if each.coin in prices]
+    by_coin = options_of(environment, priced, amount=amount, currency=currency, now=timezone.now())
     return {
         "object": "quote",
         "amount": amount,
         "currency": currency,
-        "options": [_option_record(environment, currency, each) for each in options],
+        "options": [
+            _option_record(environment, amount, prices[coin.coin], each) for coin in by_coin for each in coin.options
+        ],
         "environment": environment,
     }
 
@@ -58,20 +66,17 @@ def _payable(merchant: Merchant, environment: str, choices: list[Choice]) -> lis
     terms = terms_of(merchant.pk, environment, offers, number=0) if offers else {}
     for here in terms.values():
         here.require_current()
-    return [
-        each
-        for each in choices
-        if terms[each.network].is_read(environment) and each.coin not in terms[each.network].stopped_coins
-    ]
+    payable = payable_by(terms, environment, offers)
+    return [each for each in choices if (each.network, each.coin) in payable]
 
 
-def _option_record(environment: str, currency: str, option: Option) -> dict[str, Any]:
+def _option_record(environment: str, amount: Decimal, price: Quote, option: Option) -> dict[str, Any]:
     coin, network = option.choice.coin, option.choice.network
-    price = quote(currency, coin, environment=environment)
+    decimals = registry.asset(environment, network, coin).decimals
     return {
         "cryptocurrency": coin,
         "network": network,
-        "cryptoAmount": format_crypto(option.due or 0, registry.asset(environment, network, coin).decimals),
+        "cryptoAmount": format_crypto(due_at(amount, price.rate, decimals), decimals),
         "exchangeRate": {
             "rate": f"{price.rate.normalize():f}",
             "source": price.source,

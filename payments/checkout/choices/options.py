@@ -4,7 +4,7 @@ takes. The cheapest and fastest come first."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
@@ -23,7 +23,7 @@ from payments.choices import Choice, choices_among
 from payments.models import Payment
 from payments.monitoring.models import NetworkSnapshot
 from payments.rates.quoting import RateUnavailable, quote
-from payments.terms import Offer, due_at, terms_of
+from payments.terms import Offer, Terms, due_at, terms_of
 from payments.treasury.sweeping import fees_at
 
 _CENT = Decimal("0.01")
@@ -35,8 +35,6 @@ class Option:
 
     choice: Choice
     amount: str
-    due: int | None
-    """The same in base units."""
     fee: Decimal
     """About what the payer's wallet pays the network, in dollars."""
     wait_seconds: float
@@ -98,7 +96,7 @@ def options_of(
         if key not in waits:
             waits[key] = usual_wait(environment, choice.network, rule, now) or _declared_wait(environment, *key)
         shown = "" if due is None else wording.grouped(wording.coins_to_send(due, asset.decimals))
-        found.append(Option(choice, shown, due, fees[choice.network], waits[key]))
+        found.append(Option(choice, shown, fees[choice.network], waits[key]))
     by_coin = [
         (coin, sorted((each for each in found if each.choice.coin == coin), key=lambda each: each.order))
         for coin in COINS
@@ -138,12 +136,16 @@ def payable_now(merchant_id: uuid.UUID, environment: str, offers: Sequence[Offer
     """Networks and coins of these offers that can be paid with now; all where none can: choosing then says why."""
     readable = [offer for offer in offers if _has_wallet(environment, offer)]
     terms = terms_of(merchant_id, environment, readable, number=0) if readable else {}
-    found = {
+    return payable_by(terms, environment, offers) or {(offer.network, offer.coin) for offer in offers}
+
+
+def payable_by(terms: Mapping[str, Terms], environment: str, offers: Sequence[Offer]) -> Collection[tuple[str, str]]:
+    """Networks and coins of these offers that can be paid with by these terms of the networks."""
+    return {
         (offer.network, offer.coin)
         for offer in offers
         if (here := terms.get(offer.network)) and here.is_read(environment) and offer.coin not in here.stopped_coins
     }
-    return found or {(offer.network, offer.coin) for offer in offers}
 
 
 def _has_wallet(environment: str, offer: Offer) -> bool:
