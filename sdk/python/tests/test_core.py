@@ -150,7 +150,7 @@ def test_connections_are_tried_again_and_waits_grow() -> None:
     with pytest.raises(ApiTimeoutError) as caught:
         create(server.client())
     assert isinstance(caught.value, ApiConnectionError)
-    assert len(set(server.keys)) == 1
+    assert {caught.value.idempotency_key} == set(server.keys)
     for wait, longest in zip(server.waits, (0.5, 1.0, 2.0), strict=True):
         assert longest / 2 <= wait <= longest
 
@@ -164,6 +164,17 @@ def test_each_call_may_have_its_own_options() -> None:
     assert last.headers["Idempotency-Key"] == "order-1"
     assert last.headers["X-Request-Id"] == "mine-1234"
     assert last.extensions["timeout"]["read"] == 5
+
+
+def test_a_header_of_the_callers_takes_the_place_of_ours() -> None:
+    server = Server(json_reply(201, PAYMENT))
+    create(server.client(), headers={"idempotency-key": "order-1"})
+    assert server.requests[0].headers.get_list("Idempotency-Key") == ["order-1"]
+
+
+def test_text_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="'25,50' is no number"):
+        Server().client().payments.create(amount="25,50", currency="EUR")
 
 
 @pytest.mark.parametrize("type_", [*ERRORS, "a_new_error"])
@@ -293,6 +304,8 @@ def test_logs_have_neither_keys_nor_bodies(caplog: pytest.LogCaptureFixture) -> 
         ({"public_key": "sk_test_secret"}, "the other half"),
         ({"secret_key": "pk_test_public"}, "the other half"),
         ({"secret_key": "sk_live_secret"}, "different environments"),
+        ({"secret_key": "sk_test_secret\nBALLAST_X=1"}, "a line break"),
+        ({"secret_key": "sk_test_secret\u00e9"}, "copy it again"),
         ({"base_url": "pay.example.com"}, "https://"),
         ({"base_url": None}, "BALLAST_URL"),
     ],

@@ -63,6 +63,7 @@ def test_either_of_two_signatures_is_enough() -> None:
         (BODY, {"webhook_signature": "v1,é"}, "no signature fits"),
         (BODY, {"webhook_signature": ""}, "webhook-signature is missing"),
         (BODY, {"webhook_timestamp": "soon"}, "no number"),
+        (BODY, {"webhook_timestamp": "9" * 400}, "no number"),
         (BODY, {"webhook_timestamp": "1614265330"}, "five minutes"),
         (BODY, {"webhook_timestamp": "9999999999"}, "five minutes"),
     ],
@@ -85,7 +86,7 @@ def test_a_body_that_was_parsed_is_refused() -> None:
         Webhook(SECRET).verify(EVENT, {})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("secret", ["", "sk_test_1"])
+@pytest.mark.parametrize("secret", ["", " ", "whsec_", "sk_test_1"])
 def test_a_secret_of_something_else_is_refused(secret: str) -> None:
     with pytest.raises(ValueError, match="whsec_"):
         Webhook(secret)

@@ -8,6 +8,7 @@ import logging
 import os
 import platform
 import random
+import re
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -46,7 +47,7 @@ class RequestOptions(TypedDict, total=False):
     """Of each call, by name."""
 
     timeout: float
-    """Seconds that each try may take."""
+    """Seconds for which a try waits for the server to connect, or for more of its reply."""
     max_retries: int
     headers: Mapping[str, str]
 
@@ -121,8 +122,8 @@ class Core:
         return f"<Ballast {self.environment} at {self.base_url}>"
 
     def exchange(self, call: Call[Any]) -> Generator[httpx.Request | float, httpx.Response | None, httpx.Response]:
-        """The steps of a call: requests to send, whose reply or TransportError comes back, and seconds to wait."""
-        retries = call.options.get("max_retries", self._max_retries)
+        """The steps of a call: requests to send, whose reply or RequestError comes back, and seconds to wait."""
+        retries = max(0, call.options.get("max_retries", self._max_retries))
         body = b"" if call.body is None else dumps(_given(call.body)).encode()
         key = call.options.get("idempotency_key") or (str(uuid.uuid4()) if call.method == "POST" else None)
         for number in range(retries + 1):
@@ -131,10 +132,11 @@ class Core:
             failure: ApiConnectionError | ApiStatusError
             try:
                 response = yield request
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 kind = ApiTimeoutError if isinstance(error, httpx.TimeoutException) else ApiConnectionError
                 failure = kind(f"{call.method} {request.url.path}: {str(error) or type(error).__name__}")
                 failure.__cause__ = error
+                failure.idempotency_key = key
                 wait = _backoff(number)
                 outcome = type(error).__name__
             else:
@@ -171,10 +173,11 @@ class Core:
             headers["Idempotency-Key"] = key
         if self._sign_requests:
             headers |= signature_headers(self._secret_key, call.method, f"/v1{call.path}", body)
-        headers |= call.options.get("headers", {})
+        sent = httpx.Headers(headers)  # so that a name of the caller's takes the place of ours, however it is written
+        sent.update(call.options.get("headers", {}))
         query = dict(_query_pairs(call.query))
         return httpx.Request(
-            call.method, f"{self.base_url}{self._prefix}{call.path}", params=query or None, headers=headers,
+            call.method, f"{self.base_url}{self._prefix}{call.path}", params=query or None, headers=sent,
             content=body, extensions={"timeout": httpx.Timeout(call.options.get("timeout", self._timeout)).as_dict()},
         )  # fmt: skip
 
@@ -241,6 +244,8 @@ def _key(name: str, prefix: str, value: str | None) -> str:
     if not value.startswith(prefix):
         other = "the other half of the pair" if value.startswith(("pk_", "sk_")) else "something else"
         raise ValueError(f"{name} begins with {prefix}test_ or {prefix}live_; what was given is {other}")
+    if not re.fullmatch(r"\w+", value, re.ASCII):
+        raise ValueError(f"{name} has a character that no key has, as a line break; copy it again")
     return value
 
 

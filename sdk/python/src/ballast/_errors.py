@@ -15,7 +15,10 @@ class BallastError(Exception):
 
 
 class ApiConnectionError(BallastError):
-    """No reply came: no connection, or it ended too early. With the same idempotency key it can be sent again."""
+    """No reply came: no connection, or it ended too early. What was asked for may have been done all the same: send it
+    again with `idempotency_key`, which the failed call had, and it is done once."""
+
+    idempotency_key: str | None = None
 
 
 class ApiTimeoutError(ApiConnectionError):

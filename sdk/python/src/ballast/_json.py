@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 
@@ -33,7 +33,12 @@ def dumps(value: Any) -> str:
 
 def number(value: Any) -> Any:
     """Text as a number of JSON, digit for digit; whatever else as it is."""
-    return Decimal(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"{value!r} is no number; write it as 25.50") from None
 
 
 def named(value: Any) -> Any:

@@ -92,7 +92,7 @@ class Transport:
                     continue
                 try:
                     response = self.client.send(step, follow_redirects=False)
-                except httpx.TransportError as error:
+                except httpx.RequestError as error:
                     step = steps.throw(error)
                 else:
                     step = steps.send(response)
@@ -129,7 +129,7 @@ class AsyncTransport:
                     continue
                 try:
                     response = await self.client.send(step, follow_redirects=False)
-                except httpx.TransportError as error:
+                except httpx.RequestError as error:
                     step = steps.throw(error)
                 else:
                     step = steps.send(response)
