@@ -161,6 +161,34 @@ def test_without_keys_it_says_how_to_log_in(capsys: pytest.CaptureFixture[str]) 
     assert app.run(["payments", "lst"]) == 2
 
 
+PAIR = {
+    "BALLAST_URL": "https://live.example.com", "BALLAST_PUBLIC_KEY": "pk_live_public",
+    "BALLAST_SECRET_KEY": "sk_live_secret",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "host", "code"),
+    [
+        ([], PAIR, "live.example.com", 0),
+        (["-p", "default"], PAIR, "pay.example.com", 0),
+        ([], {**PAIR, "BALLAST_PROFILE": "default"}, "pay.example.com", 0),
+        (["-p", "shop"], PAIR, None, 3),
+        ([], {**PAIR, "BALLAST_URL": ""}, "pay.example.com", 0),
+    ],
+)
+def test_a_profile_that_is_named_goes_before_the_variables(
+    arguments: list[str], variables: dict[str, str], host: str | None, code: int, serve: Any,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    asked = serve(lambda _: page(PAYMENT))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert app.run([*arguments, "payments", "list"]) == code
+    assert [request.url.host for request in asked] == ([host] if host else [])
+    assert code == 0 or "ballast --profile shop login" in capsys.readouterr().err
+
+
 class Enough(Exception):
     """Ends what would go on."""
 
@@ -210,6 +238,24 @@ def test_a_forwarded_event_verifies_with_the_secret_that_is_shown() -> None:
         assert events.forward(http, events.address("3000"), Webhook(secret), parsed) == "204 No Content"
     assert received[0].data.object.id == "pay_1"
     assert events.address("localhost:3000/hooks") == "http://localhost:3000/hooks"
+
+
+@pytest.mark.parametrize("own", ["", "whsec_dGhlIG1lcmNoYW50J3Mgb3du"])
+def test_only_a_secret_of_its_own_is_shown(
+    own: str, serve: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serve(lambda _: page())
+    monkeypatch.setenv("BALLAST_WEBHOOK_SECRET", own)
+    monkeypatch.setattr(events, "new_events", lambda *_: [parse_event(EVENT)])
+    used: list[Webhook] = []
+    monkeypatch.setattr(events, "forward", lambda _http, _url, webhook, _event: used.append(webhook))
+    assert app.run(["listen", "--forward-to", "3000"]) == 0
+    printed = capsys.readouterr()
+    secret = own or events.listening_secret("sk_test_secret")
+    assert used[0].sign(b"", "evt_1", 1) == Webhook(secret).sign(b"", "evt_1", 1)
+    assert (secret in printed.out + printed.err) == (not own)
+    assert own or secret in printed.err
+    assert not own or "BALLAST_WEBHOOK_SECRET" in printed.err
 
 
 def test_an_event_that_was_never_sent_says_what_helps(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,8 +87,8 @@ def options(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="Print records as JSON, one in each line.")] = False,
     profile: Annotated[
-        str, typer.Option("--profile", "-p", envvar="BALLAST_PROFILE", help="Which of several log-ins to use.")
-    ] = "default",
+        str | None, typer.Option("--profile", "-p", envvar="BALLAST_PROFILE", help="Which of several log-ins to use.")
+    ] = None,
     version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version.")] = False,
 ) -> None:
     if version:
@@ -113,7 +113,7 @@ def login(
     with connect(pair) as client:
         merchant = client.merchant.get()
         environment = client.environment
-    file = keys.save(here.profile, pair)
+    file = keys.save(here.kept_as, pair)
     if here.output.as_json:
         here.output.json({"merchant": merchant.id, "environment": environment, "file": str(file)})
     else:
@@ -124,6 +124,6 @@ def login(
 def logout(context: typer.Context) -> None:
     """Forget the keys of this profile. They still work: end them in the dashboard."""
     here = session(context)
-    if not keys.forget(here.profile):
-        raise Refused(f"There are no keys of the profile {here.profile}.")
+    if not keys.forget(here.kept_as):
+        raise Refused(f"There are no keys of the profile {here.kept_as}.")
     here.output.note("Forgotten.")

@@ -7,6 +7,7 @@ import fnmatch
 import hashlib
 import hmac
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -112,20 +113,21 @@ def listen(
         str | None, typer.Option("--forward-to", "-f", help="Your receiver, as localhost:3000/hooks. Left out: print.")
     ] = None,
     types: Filter = None,
-    secret: Annotated[
-        str | None,
-        typer.Option(envvar="BALLAST_WEBHOOK_SECRET", help="Sign with this one. Left out: one of this pair of keys."),
-    ] = None,
     every: Seconds = EVERY_SECONDS,
 ) -> None:
-    """Send your events to a program on this machine, signed as webhooks are: it need not be reachable from outside."""
+    """Send your events to a program on this machine, signed as webhooks are: it need not be reachable from outside.
+
+    They are signed with BALLAST_WEBHOOK_SECRET, or with a secret of this pair of keys, which is printed.
+    """
     here = session(context)
-    signing_secret = secret or listening_secret(here.keys.secret_key)
-    webhook = Webhook(signing_secret)
+    own = os.environ.get("BALLAST_WEBHOOK_SECRET")  # no option, and never printed: it is worth as much as a key
+    secret = own or listening_secret(here.keys.secret_key)
+    webhook = Webhook(secret)
     url = None if forward_to is None else address(forward_to)
     here.output.note(f"Events of {here.client.environment}, as they happen. Ctrl-C ends.", "dim")
     if url:
-        here.output.note(f"They go to {url}, signed with this secret: {signing_secret}")
+        shown = "the secret in BALLAST_WEBHOOK_SECRET" if own else f"this secret: {secret}"
+        here.output.note(f"They go to {url}, signed with {shown}")
     with httpx.Client(timeout=FORWARD_SECONDS, trust_env=False) as http:
         for event in new_events(here.client, every):
             if is_wanted(event.type, types):

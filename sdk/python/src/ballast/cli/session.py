@@ -21,21 +21,28 @@ class Refused(Exception):
 
 @dataclass
 class Session:
-    profile: str
+    profile: str | None
+    """The one that was asked for."""
     output: Output
 
     @cached_property
     def keys(self) -> keys.Keys:
-        """Those of the environment's variables, or those that `ballast login` kept."""
+        """Those of the profile that was asked for, else those of the variables, else those of the default profile."""
         names = ("BALLAST_URL", "BALLAST_PUBLIC_KEY", "BALLAST_SECRET_KEY")
         values = [os.environ.get(name, "") for name in names]
-        if all(values):
+        if self.profile is None and all(values):
             return keys.Keys(*values)
-        found = keys.load(self.profile)
+        found = keys.load(self.kept_as)
+        if found is None and self.profile is not None:
+            raise Refused(f"No keys of the profile {self.profile}: run `ballast --profile {self.profile} login`.")
         if found is None:
-            other = "" if self.profile == "default" else f" --profile {self.profile}"
-            raise Refused(f"No keys: run `ballast{other} login`, or set {', '.join(names)}.")
+            raise Refused(f"No keys: run `ballast login`, or set {', '.join(names)}.")
         return found
+
+    @property
+    def kept_as(self) -> str:
+        """The profile that `login` and `logout` act on."""
+        return "default" if self.profile is None else self.profile
 
     @cached_property
     def client(self) -> Ballast:
