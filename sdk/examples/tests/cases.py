@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Case:
     name: str
     steps: tuple[str, ...]
-    """One after the other: a scenario of the sandbox, which happens to the last payment; `is STATE` and `has REASON`
-    wait; `close`, `cancel`, `accept` (what waits of the first payment), `refund` and `refund AMOUNT` are what the
-    merchant does by the API; `again` presses the button *Pay again*."""
+    """One after the other: a scenario of the sandbox, which happens to the last payment; `is STATE`, `has REASON`
+    and `lacks REASON` wait; `close`, `cancel`, `accept` and `return` (what waits of the first payment), `refund` and
+    `refund AMOUNT` are what the merchant does by the API; `again` presses the button *Pay again*."""
     state: str
     attention: str = ""
     delivered: int = 0
@@ -24,6 +24,11 @@ CASES = (
     Case("too little", ("underpaid",), "short"),
     Case("too little, and over", ("underpaid", "is short", "close"), "expired", "underpaid"),
     Case("too little, accepted", ("underpaid", "is short", "close", "accept"), "paid", delivered=1),
+    Case(
+        "too little, returned, and paid anew",
+        ("underpaid", "is short", "close", "has underpaid", "return", "lacks underpaid", "again", "exact"),
+        "paid", delivered=1,
+    ),
     Case("too much", ("overpaid",), "paid", "overpaid", delivered=1),
     Case("the same payment twice", ("exact", "is paid", "exact"), "paid", "overpaid", delivered=1),
     Case("late", ("late",), "expired", "late"),

@@ -161,14 +161,20 @@ class Progress:
                 return self.shop.order(self.number).state == what
             case "has":
                 return what in self.shop.order(self.number).attention.split()
+            case "lacks":
+                return what not in self.shop.order(self.number).attention.split()
             case "close" | "cancel":
                 api("POST", f"/payments/{payment}/{word}")
-            case "accept":
-                found = api("GET", f"/payments/{self.payments[0]}/discrepancies")["data"]
+            case "accept" | "return":
+                first = self.payments[0]
+                found = api("GET", f"/payments/{first}/discrepancies")["data"]
                 waiting = [one["id"] for one in found if one["status"] == "open"]
                 if not waiting:
                     return False
-                api("POST", f"/payments/{self.payments[0]}/discrepancies/{waiting[0]}/accept")
+                if word == "accept":
+                    api("POST", f"/payments/{first}/discrepancies/{waiting[0]}/accept")
+                else:
+                    api("POST", "/refunds", {"paymentId": first, "discrepancyId": waiting[0]})
             case "refund":
                 api("POST", "/refunds", {"paymentId": payment, **({"amount": int(what)} if what else {})})
             case "again":

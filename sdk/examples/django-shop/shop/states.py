@@ -38,8 +38,17 @@ PASSED = {"reversed", "token_fee"}
 def state_of(payment: Payment) -> str:
     if payment.status == "underpaid" and is_over(payment):
         return "expired"
+    if payment.status in ("partially_refunded", "refunded") and payment.completed_at is None:
+        return "expired"  # too little came, and was given back: it was never paid
     # A status of later than this program waits for a person: nothing is handed out.
     return STATES.get(payment.status, "confirming")
+
+
+def waits(reason: str, payment: Payment) -> bool:
+    """Whether a person must decide about this reason."""
+    if reason == "underpaid":
+        return state_of(payment) in OVER and payment.status != "refunded"
+    return reason not in PASSED
 
 
 def is_over(payment: Payment) -> bool:
@@ -70,12 +79,7 @@ def judge(payments: Sequence[Payment], *, is_delivered: bool) -> Verdict:
     """What becomes of an order with these payments, the first attempt first."""
     states = [state_of(payment) for payment in payments]
     paid = [state for state in states if state in PAID]
-    attention = {
-        reason
-        for payment, state in zip(payments, states, strict=True)
-        for reason in payment.status_reasons
-        if reason not in PASSED and not (reason == "underpaid" and state not in OVER)
-    }
+    attention = {reason for payment in payments for reason in payment.status_reasons if waits(reason, payment)}
     if len(paid) > 1:
         attention.add("paid_twice")
     if is_delivered and not paid:

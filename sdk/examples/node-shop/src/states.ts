@@ -42,8 +42,16 @@ const PASSED: ReadonlySet<string> = new Set(["reversed", "token_fee"]);
 
 export function stateOf(payment: Payment): OrderState {
   if (payment.status === "underpaid" && isOver(payment)) return "expired";
+  const isGivenBack = payment.status === "partially_refunded" || payment.status === "refunded";
+  if (isGivenBack && payment.completedAt === null) return "expired"; // too little came: it was never paid
   // A status of later than this program waits for a person: nothing is handed out.
   return (STATES as Record<string, OrderState | undefined>)[payment.status] ?? "confirming";
+}
+
+/** Whether a person must decide about this reason. */
+function waits(reason: string, payment: Payment): boolean {
+  if (reason === "underpaid") return OVER.has(stateOf(payment)) && payment.status !== "refunded";
+  return !PASSED.has(reason);
 }
 
 /** An underpaid payment keeps its status when its time is over. What was seen in time still counts once it is confirmed. */
@@ -63,13 +71,9 @@ export function judge(payments: readonly Payment[], isDelivered: boolean): Verdi
   const states = payments.map(stateOf);
   const paid = states.filter((state) => PAID.has(state));
   const state = paid[0] ?? states.at(-1) ?? "awaiting";
-  const attention = new Set<string>();
-  for (const payment of payments) {
-    for (const reason of payment.statusReasons) {
-      const isStillPayable = reason === "underpaid" && !OVER.has(stateOf(payment));
-      if (!PASSED.has(reason) && !isStillPayable) attention.add(reason);
-    }
-  }
+  const attention = new Set<string>(
+    payments.flatMap((payment) => payment.statusReasons.filter((reason) => waits(reason, payment))),
+  );
   if (paid.length > 1) attention.add("paid_twice");
   if (isDelivered && paid.length === 0) attention.add("taken_back");
   return { state, attention: [...attention].sort(), mayPayAgain: OVER.has(state) };
