@@ -126,21 +126,28 @@ class Gateway extends \WC_Payment_Gateway
 
     /**
      * The page to pay on. A payment that can still be paid, for the same price, is used again: one order has one open
-     * payment, however often the customer goes back.
+     * payment, however often the customer goes back. Once money came for it there is no other: the page after the
+     * checkout brings the order up to date.
      */
     private function pay(\WC_Order $order): string
     {
         $ballast = Settings::client();
         $total = Money::total($order);
         $ids = Orders::payments($order);
-        if ($ids !== []) {
-            $last = $ballast->payments->get(end($ids));
+        $last = $ids === [] ? null : Orders::find(end($ids));
+        if ($last !== null) {
+            $fact = Table::fact($last, $total, $order->get_currency());
             $isSame = Table::isSame($last->amount, $total) && $last->currency === $order->get_currency();
-            $isOver = $last->status === 'created' && $last->expiresAt->getTimestamp() <= time() + 60;
-            if ($isSame && !$isOver && Orders::isOpen($last)) {
+            $isEnding = $fact === 'open' && $last->expiresAt->getTimestamp() <= time() + 60;
+            if ($isSame && !$isEnding && in_array($fact, ['open', 'short'], true)) {
                 return $last->url;
             }
-            $this->cancel($last);
+            if ($fact === 'open') {
+                $fact = Table::fact(self::cancelled($last), $total, $order->get_currency());
+            }
+            if (!in_array($fact, ['over', 'refunded'], true)) {
+                return $this->get_return_url($order);
+            }
         }
         $number = count($ids) + 1;
         $payment = $ballast->payments->create(
@@ -160,15 +167,15 @@ class Gateway extends \WC_Payment_Gateway
         return $payment->url;
     }
 
-    /** Ends a payment of another price, so that it is not paid by mistake. Where money was seen it stays. */
-    private function cancel(Payment $payment): void
+    /** Ends a payment of another price, so that it is not paid by mistake. Returns what it is then: money may have come. */
+    private static function cancelled(Payment $payment): Payment
     {
-        if ($payment->status === 'created') {
-            try {
-                Settings::client()->payments->cancel($payment->id);
-            } catch (ApiStatusError $error) {
-                Log::write('info', "{$payment->id} was not cancelled: {$error->getMessage()}");
-            }
+        $payments = Settings::client()->payments;
+        try {
+            return $payments->cancel($payment->id);
+        } catch (ApiStatusError $error) {
+            Log::write('info', "{$payment->id} was not cancelled: {$error->getMessage()}");
+            return $payments->get($payment->id);
         }
     }
 
@@ -186,7 +193,12 @@ class Gateway extends \WC_Payment_Gateway
                 fn(\WC_Order $order): bool => $this->refund($order, $amount, (string) $reason)
             );
         } catch (BallastError | Busy | \InvalidArgumentException $error) {
-            return new \WP_Error('ballast_refund', $error->getMessage());
+            $text = $error->getMessage();
+            $isRefused = $error instanceof ApiStatusError && $error->status < 500;
+            if ($error instanceof BallastError && !$isRefused) {
+                $text .= ' ' . __('The refund may have been made all the same. Repeat it with the same amount and reason: it is not sent twice.', 'ballast-for-woocommerce'); // phpcs:ignore Generic.Files.LineLength
+            }
+            return new \WP_Error('ballast_refund', $text);
         }
     }
 
@@ -199,15 +211,18 @@ class Gateway extends \WC_Payment_Gateway
             );
         }
         $plain = $amount === null ? null : Money::plain($amount, $order->get_currency());
-        // The refund of WooCommerce is there already, and goes away when this fails: so a second try has the same key.
-        $number = count($order->get_refunds());
+        // Counted by what was made here: WooCommerce's refunds may be deleted, made by hand, or two at once.
+        $made = (array) ($order->get_meta(Orders::REFUNDS) ?: []);
+        $number = count($made) + 1;
         $refund = Settings::client()->refunds->create(
             paymentId: $payment,
             amount: $plain,
             reason: $reason === '' ? null : $reason,
             metadata: ['shop' => home_url(), 'orderId' => $order->get_id()],
-            options: new RequestOptions(idempotencyKey: self::key($order, "refund $number $plain")),
+            options: new RequestOptions(idempotencyKey: self::key($order, "refund no. $number $plain")),
         );
+        $order->update_meta_data(Orders::REFUNDS, [...$made, $refund->id]);
+        $order->save();
         $order->add_order_note(Texts::refundMade($refund));
         (new Orders())->tellOfRefund($order, $refund);
         return true;

@@ -4,9 +4,9 @@ declare(strict_types=1);
 
 namespace Ballast\WooCommerce;
 
-use Ballast\Enum\PaymentStatus;
 use Ballast\Enum\RefundStatus;
 use Ballast\Error\BallastError;
+use Ballast\Error\NotFoundError;
 use Ballast\Model\Payment;
 use Ballast\Model\Refund;
 
@@ -15,6 +15,10 @@ final class Orders
 {
     /** Ids of all payments that were made for the order, the newest last. */
     public const PAYMENTS = '_ballast_payments';
+    /** Ids of all refunds that were made from the order's page. */
+    public const REFUNDS = '_ballast_refunds';
+    /** The payment that paid the order and was undone by the network: when it is back, the order is paid again. */
+    private const HELD = '_ballast_held';
     /** What was said already, so that it is said once. */
     private const NOTED = '_ballast_noted';
     private const LOCK_SECONDS = 10;
@@ -77,22 +81,24 @@ final class Orders
         }
     }
 
-    /** Every hour: orders that wait, in case that webhooks do not arrive. */
+    /** Every hour: orders that wait, and those that ended lately, in case that webhooks do not arrive. */
     public function refreshOpen(): void
     {
-        $orders = wc_get_orders([
-            'payment_method' => Plugin::ID,
-            'status' => ['pending', 'on-hold'],
-            'date_created' => '>' . (time() - 14 * DAY_IN_SECONDS),
-            'limit' => 100,
-            'return' => 'ids',
-        ]);
-        foreach ($orders as $id) {
-            $this->refreshQuietly((int) $id);
+        foreach ([[['pending', 'on-hold'], 14], [['failed', 'cancelled'], 2]] as [$statuses, $days]) {
+            $orders = wc_get_orders([
+                'payment_method' => Plugin::ID,
+                'status' => $statuses,
+                'date_created' => '>' . (time() - $days * DAY_IN_SECONDS),
+                'limit' => 100,
+                'return' => 'ids',
+            ]);
+            foreach ($orders as $id) {
+                $this->refreshQuietly((int) $id);
+            }
         }
     }
 
-    /** WooCommerce cancels unpaid orders after the time of its stock: not those whose payment can still be paid. */
+    /** WooCommerce cancels unpaid orders after the time of its stock: only those whose payments ended without money. */
     public function mayCancelUnpaid(mixed $may, mixed $order): bool
     {
         $ids = $order instanceof \WC_Order && $order->get_payment_method() === Plugin::ID ? self::payments($order) : [];
@@ -100,17 +106,26 @@ final class Orders
             return (bool) $may;
         }
         try {
-            return !self::isOpen(Settings::client()->payments->get(end($ids)));
-        } catch (BallastError) {
+            $payments = array_filter(array_map(self::find(...), $ids));
+        } catch (BallastError | \InvalidArgumentException) {
             return false;
         }
+        foreach ($payments as $payment) {
+            if (Table::fact($payment, Money::total($order), $order->get_currency()) !== 'over') {
+                return false;
+            }
+        }
+        return true;
     }
 
-    /** Whether more can come by itself. */
-    public static function isOpen(Payment $payment): bool
+    /** The payment, or null where the keys know none, as after they were changed. */
+    public static function find(string $id): ?Payment
     {
-        $open = [PaymentStatus::CREATED, PaymentStatus::PENDING, PaymentStatus::UNDERPAID];
-        return in_array($payment->status, $open, true);
+        try {
+            return Settings::client()->payments->get($id);
+        } catch (NotFoundError) {
+            return null;
+        }
     }
 
     /** @return list<string> */
@@ -126,9 +141,16 @@ final class Orders
         $fact = Table::fact($payment, $total, $order->get_currency());
         $paidByThis = $order->get_transaction_id() === $payment->id;
         $isOurs = $order->get_payment_method() === Plugin::ID;
-        $action = Table::action($fact, $order->get_status(), $paidByThis, $isOurs, $isCurrent);
+        $isHeld = $order->get_meta(self::HELD) === $payment->id;
+        $action = Table::action($fact, $order->get_status(), $paidByThis, $isOurs, $isCurrent, $isHeld);
         $note = Texts::note($fact, $payment, $order, $paidByThis);
         Log::write('info', "Order {$order->get_id()}, {$payment->id}: $fact, $action");
+        if ($isHeld && $fact === 'paid') {
+            $order->delete_meta_data(self::HELD);
+            if ($action === Table::NONE) {
+                $order->save();
+            }
+        }
         switch ($action) {
             case Table::PAY:
                 if (!$isOurs) {
@@ -139,6 +161,9 @@ final class Orders
                 break;
             case Table::HOLD:
                 self::isNew($order, $payment, $fact);
+                if ($paidByThis) {
+                    $order->update_meta_data(self::HELD, $payment->id);
+                }
                 $order->update_status('on-hold', $note);
                 break;
             case Table::FAIL:

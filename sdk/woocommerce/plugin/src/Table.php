@@ -33,6 +33,7 @@ final class Table
         'over' =>       [self::FAIL,     self::NONE,     self::FAIL,     self::NONE,     self::NONE],
         'late' =>       [self::HOLD,     self::HOLD,     self::NOTE,     self::NOTE,     self::NOTE],
         'refunded' =>   [self::FAIL,     self::NONE,     self::FAIL,     self::NONE,     self::NONE],
+        'unknown' =>    [self::NONE,     self::NONE,     self::NONE,     self::NONE,     self::NONE],
     ];
 
     /** The same for an order that this very payment has paid. */
@@ -41,11 +42,12 @@ final class Table
         'open' =>       [self::NONE,     self::HOLD,     self::NOTE],
         'seen' =>       [self::NONE,     self::HOLD,     self::NOTE],
         'short' =>      [self::NONE,     self::HOLD,     self::NOTE],
-        'paid' =>       [self::PAY,      self::NONE,     self::NONE],
+        'paid' =>       [self::NONE,     self::NONE,     self::NONE],
         'other price' => [self::NONE,    self::NONE,     self::NONE],
         'over' =>       [self::FAIL,     self::HOLD,     self::NOTE],
         'late' =>       [self::NONE,     self::HOLD,     self::NOTE],
         'refunded' =>   [self::REFUND,   self::REFUND,   self::REFUND],
+        'unknown' =>    [self::NONE,     self::NONE,     self::NONE],
     ];
 
     /**
@@ -53,6 +55,8 @@ final class Table
      * @param bool $paidByThis whether the order was paid by this very payment
      * @param bool $isOurs whether the order is still to be paid by Ballast: the payer may have gone to another gateway
      * @param bool $isCurrent whether the payment is the order's newest
+     * @param bool $isHeld whether the order is on hold, or failed, since the network undid this payment: an order that
+     *     the shop itself put on hold stays so
      */
     public static function action(
         string $fact,
@@ -60,8 +64,12 @@ final class Table
         bool $paidByThis,
         bool $isOurs,
         bool $isCurrent,
+        bool $isHeld = false,
     ): string {
         if ($paidByThis) {
+            if ($fact === 'paid' && $isHeld && in_array($status, ['on-hold', 'failed'], true)) {
+                return self::PAY;
+            }
             $column = ['on-hold' => 0, 'processing' => 1][$status] ?? 2;
             return in_array($status, ['refunded', 'cancelled', 'failed'], true) && $fact !== 'paid'
                 ? self::NONE
@@ -83,12 +91,13 @@ final class Table
     {
         $isLate = in_array(PaymentStatusReason::LATE, $payment->statusReasons, true);
         $fact = match ($payment->status) {
+            PaymentStatus::CREATED => 'open',
             PaymentStatus::PENDING => 'seen',
             PaymentStatus::UNDERPAID => 'short',
             PaymentStatus::COMPLETED, PaymentStatus::PARTIALLY_REFUNDED => 'paid',
             PaymentStatus::EXPIRED, PaymentStatus::CANCELLED => $isLate ? 'late' : 'over',
             PaymentStatus::REFUNDED => 'refunded',
-            default => 'open',
+            default => 'unknown', // of a later version of the API: nothing is done
         };
         if ($fact !== 'paid') {
             return $fact;

@@ -82,6 +82,11 @@ class WC_Order
         $this->data['meta'][$key] = $value;
     }
 
+    public function delete_meta_data(string $key): void
+    {
+        unset($this->data['meta'][$key]);
+    }
+
     /** @return list<array<string, mixed>> */
     public function get_refunds(): array
     {

@@ -21,6 +21,10 @@ final class FakeApi implements Sender
     public array $log = [];
     public bool $isAway = false;
     public ?string $refusal = null;
+    /** Whether what is asked for is done, and the reply lost. */
+    public bool $losesReplies = false;
+    /** @var array<string, array<string, mixed>> what becomes of payments just before they are cancelled */
+    public array $beforeCancel = [];
 
     public function send(Request $request): Response
     {
@@ -39,12 +43,24 @@ final class FakeApi implements Sender
         if ($request->method === 'POST' && count($parts) === 1) {
             $key = $request->headers['Idempotency-Key'];
             $id = $this->keys[$key] ??= $this->add($parts[0], $body);
+            if ($this->losesReplies) {
+                return new Response(500, [], '<html>');
+            }
             return self::json(201, $this->records[$id]);
         }
         if (count($parts) === 1) {
             return self::json(200, ['data' => [], 'hasMore' => false, 'totalCount' => 0]);
         }
+        if (!isset($this->records[$parts[1]])) {
+            $error = ['type' => 'not_found_error', 'code' => 'not_found', 'message' => 'No such record.'];
+            return self::json(404, ['error' => $error]);
+        }
         if (($parts[2] ?? '') === 'cancel') {
+            $this->records[$parts[1]] = ($this->beforeCancel[$parts[1]] ?? []) + $this->records[$parts[1]];
+            if ($this->records[$parts[1]]['status'] !== 'created') {
+                $error = ['type' => 'invalid_request_error', 'code' => 'not_cancellable', 'message' => 'No.'];
+                return self::json(400, ['error' => $error]);
+            }
             $this->records[$parts[1]]['status'] = 'cancelled';
         }
         return self::json(200, $this->records[$parts[1]]);

@@ -66,6 +66,51 @@ final class OrdersTest extends ShopTestCase
         self::assertSame('processing', $this->status($order));
     }
 
+    /** @return iterable<string, array{array<string, mixed>, string}> what a payment is, and the order's total then */
+    public function moneyThatCame(): iterable
+    {
+        yield 'seen' => [['status' => 'pending'], '25.50'];
+        yield 'paid' => [['status' => 'completed'], '25.50'];
+        yield 'late' => [['status' => 'expired', 'statusReasons' => ['late']], '25.50'];
+        yield 'seen, for another price' => [['status' => 'pending'], '30.00'];
+        yield 'short, for another price' => [['status' => 'underpaid'], '30.00'];
+        yield 'paid, for another price' => [['status' => 'completed'], '30.00'];
+        yield 'unknown' => [['status' => 'on_the_moon'], '25.50'];
+    }
+
+    /**
+     * @dataProvider moneyThatCame
+     * @param array<string, mixed> $fields
+     */
+    public function testMoneyThatCameIsNotAskedForAgain(array $fields, string $total): void
+    {
+        $order = $this->order('25.50');
+        $this->becomes($this->begun($order), $fields);
+        $order = wc_get_order($order->get_id());
+        $order->set_total($total);
+        $order->save();
+        $result = (new Gateway())->process_payment($order->get_id());
+        self::assertSame('success', $result['result']);
+        self::assertStringContainsString("mini=received&order={$order->get_id()}", $result['redirect']);
+        self::assertCount(1, $this->api->all('payment'));
+    }
+
+    public function testAPaymentThatCannotBeCancelledAnyMoreIsNotFollowedByAnother(): void
+    {
+        $order = $this->order('25.50');
+        $payment = $this->begun($order);
+        $order = wc_get_order($order->get_id());
+        $order->set_total('30.00');
+        $order->save();
+        $this->api->beforeCancel[$payment] = ['status' => 'pending'];
+        $result = (new Gateway())->process_payment($order->get_id());
+        self::assertStringContainsString('mini=received', $result['redirect']);
+        self::assertCount(1, $this->api->all('payment'));
+        $this->becomes($payment, ['status' => 'created']);
+        $this->api->beforeCancel[$payment] = ['status' => 'expired'];
+        self::assertNotSame($payment, $this->begun($order), 'one that ended by itself is');
+    }
+
     public function testTheApiIsBelievedAndNotTheEvent(): void
     {
         $order = $this->order();
@@ -205,6 +250,62 @@ final class OrdersTest extends ShopTestCase
         self::assertSame(['processing', 'pending'], [$this->status($order), $this->status($other)]);
     }
 
+    public function testTheHourlyCheckFindsOrdersThatWerePaidAfterTheirEnd(): void
+    {
+        foreach (['failed', 'cancelled'] as $status) {
+            $order = $this->order();
+            $this->becomes($this->begun($order), ['status' => 'completed']);
+            wc_get_order($order->get_id())->update_status($status);
+            (new Orders())->refreshOpen();
+            self::assertSame('processing', $this->status($order), $status);
+        }
+    }
+
+    public function testAPaidOrderThatTheShopPutOnHoldStaysThere(): void
+    {
+        $order = $this->order();
+        $payment = $this->begun($order);
+        foreach ([['completed', 'processing'], ['pending', 'on-hold'], ['completed', 'processing']] as [$now, $then]) {
+            $this->becomes($payment, ['status' => $now]);
+            (new Orders())->refresh($order->get_id());
+            self::assertSame($then, $this->status($order));
+        }
+        wc_get_order($order->get_id())->update_status('on-hold');
+        (new Orders())->refreshOpen();
+        self::assertSame('on-hold', $this->status($order));
+    }
+
+    public function testAnOrderThatTheShopReleasedIsNotReleasedAgain(): void
+    {
+        $order = $this->order();
+        $payment = $this->begun($order);
+        foreach (['completed', 'pending'] as $now) {
+            $this->becomes($payment, ['status' => $now]);
+            (new Orders())->refresh($order->get_id());
+        }
+        wc_get_order($order->get_id())->update_status('processing');
+        $this->becomes($payment, ['status' => 'completed']);
+        (new Orders())->refresh($order->get_id());
+        wc_get_order($order->get_id())->update_status('on-hold');
+        (new Orders())->refreshOpen();
+        self::assertSame('on-hold', $this->status($order));
+    }
+
+    public function testAPaymentThatWasUndoneForGoodAndCameBackPays(): void
+    {
+        $order = $this->order();
+        $payment = $this->begun($order);
+        foreach (
+            [
+                ['completed', 'processing'], ['created', 'on-hold'], ['expired', 'failed'], ['completed', 'processing'],
+            ] as [$now, $then]
+        ) {
+            $this->becomes($payment, ['status' => $now]);
+            (new Orders())->refresh($order->get_id());
+            self::assertSame($then, $this->status($order), $now);
+        }
+    }
+
     public function testWooCommerceDoesNotCancelWhatCanStillBePaid(): void
     {
         $order = $this->order();
@@ -214,6 +315,10 @@ final class OrdersTest extends ShopTestCase
         self::assertFalse($orders->mayCancelUnpaid(true, $order));
         $this->becomes($payment, ['status' => 'expired']);
         self::assertTrue($orders->mayCancelUnpaid(true, $order));
+        foreach ([['status' => 'completed'], ['status' => 'expired', 'statusReasons' => ['late']]] as $fields) {
+            $this->becomes($payment, $fields);
+            self::assertFalse($orders->mayCancelUnpaid(true, $order), 'money came');
+        }
         $this->api->isAway = true;
         self::assertFalse($orders->mayCancelUnpaid(true, $order), 'who does not know does not cancel');
         self::assertTrue($orders->mayCancelUnpaid(true, $this->order(method: 'card')));
@@ -247,6 +352,36 @@ final class OrdersTest extends ShopTestCase
         $this->event('refund.failed', $refunds[0]['id']);
         $notes = wc_get_order($order->get_id())->notes();
         self::assertStringContainsString('No trustline.', end($notes));
+    }
+
+    /** A refund by the order's page: true, or what went wrong. */
+    private function refund(\WC_Order $order, string $amount): bool|string
+    {
+        $result = wc_create_refund(['order_id' => $order->get_id(), 'amount' => $amount]);
+        return $result instanceof \WP_Error ? $result->get_error_message() : $result;
+    }
+
+    public function testARefundIsSentAsOftenAsItIsBooked(): void
+    {
+        $order = $this->order();
+        $this->becomes($this->begun($order), ['status' => 'completed']);
+        (new Orders())->refresh($order->get_id());
+        self::assertTrue($this->refund($order, '5.00'));
+        $this->becomes($this->api->all('refund')[0]['id'], ['status' => 'failed']);
+        $order = wc_get_order($order->get_id());
+        $order->set_refunds([]);
+        $order->save();
+        self::assertTrue($this->refund($order, '5.00'));
+        self::assertCount(2, $this->api->all('refund'), 'again, after the record of the failed one was deleted');
+
+        $this->api->losesReplies = true;
+        self::assertStringContainsString('same amount', (string) $this->refund($order, '6.00'));
+        $this->api->losesReplies = false;
+        $order = wc_get_order($order->get_id());
+        $order->set_refunds([...$order->get_refunds(), ['amount' => '1.00', 'reason' => 'by hand']]);
+        $order->save();
+        self::assertTrue($this->refund($order, '6.00'));
+        self::assertCount(3, $this->api->all('refund'), 'the repetition of one whose reply was lost');
     }
 
     public function testAnOrderOfAnotherGatewayIsNotRefundedHere(): void

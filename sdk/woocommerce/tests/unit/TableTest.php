@@ -13,7 +13,7 @@ final class TableTest extends TestCase
     private const STATES = [
         'pending', 'failed', 'on-hold', 'cancelled', 'processing', 'completed', 'refunded', 'custom',
     ];
-    private const FACTS = ['open', 'seen', 'short', 'paid', 'other price', 'over', 'late', 'refunded'];
+    private const FACTS = ['open', 'seen', 'short', 'paid', 'other price', 'over', 'late', 'refunded', 'unknown'];
 
     public function testNoRowTakesBackWhatAnotherGatewayOrPaymentHasPaid(): void
     {
@@ -56,7 +56,8 @@ final class TableTest extends TestCase
             self::assertSame(Table::NOTE, Table::action($fact, 'completed', true, true, true), $fact);
             self::assertSame(Table::NONE, Table::action($fact, 'refunded', true, true, true), $fact);
         }
-        self::assertSame(Table::PAY, Table::action('paid', 'on-hold', true, true, true), 'mined again');
+        self::assertSame(Table::PAY, Table::action('paid', 'on-hold', true, true, true, true), 'mined again');
+        self::assertSame(Table::NONE, Table::action('paid', 'on-hold', true, true, true), 'held by the shop');
         self::assertSame(Table::NONE, Table::action('paid', 'processing', true, true, true), 'told twice');
     }
 
@@ -74,7 +75,7 @@ final class TableTest extends TestCase
         yield 'cancelled' => [['status' => 'cancelled'], 'over'];
         yield 'late' => [['status' => 'expired', 'statusReasons' => ['late']], 'late'];
         yield 'refunded' => [['status' => 'refunded'], 'refunded'];
-        yield 'a status of a later version' => [['status' => 'on_the_moon'], 'open'];
+        yield 'a status of a later version' => [['status' => 'on_the_moon'], 'unknown'];
     }
 
     /**
