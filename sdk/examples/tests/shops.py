@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import time
 import urllib.error
@@ -18,6 +17,8 @@ from typing import Any
 from cases import Case
 from playwright.sync_api import Page, expect
 
+from sdk.check import free_port
+
 EXAMPLES = Path(__file__).resolve().parents[1]
 START_SECONDS = 60
 CASE_SECONDS = 120
@@ -28,13 +29,6 @@ def wait_for(what: str, seconds: float, happens: Any) -> None:
     while not happens():
         assert time.monotonic() < ends_at, f"{what} has not happened within {seconds} s"
         time.sleep(0.1)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def api(method: str, path: str, body: dict[str, Any] | None = None) -> Any:

@@ -12,7 +12,7 @@ import time
 
 from cases import CASES, NETWORK_CASES
 from playwright.sync_api import Page, expect
-from shops import CASE_SECONDS, Shop, api, check_out, play, wait_for
+from shops import CASE_SECONDS, Order, Shop, api, check_out, play, wait_for
 
 SUBMIT_THREE_TIMES = """
 fields => Promise.all([1, 2, 3].map(() => fetch("/orders", {method: "POST", body: new URLSearchParams(fields)})))
@@ -68,16 +68,20 @@ def test_a_form_that_is_sent_twice_makes_one_order_and_one_payment(page: Page, s
     assert [one["id"] for one in found] == [first]
 
 
-def test_a_shop_that_was_away_hears_of_it_all(page: Page, shop: Shop) -> None:
-    number = check_out(page, shop)
-    payment = shop.order(number).payment
+def test_a_shop_that_was_away_finds_what_happened_meanwhile(page: Page, shop: Shop) -> None:
+    paid, refunded = check_out(page, shop), check_out(page, shop)
+    payments = [shop.order(number).payment for number in (paid, refunded)]
     shop.stop()
-    api("POST", f"/payments/{payment}/simulate", {"scenario": "exact"})
-    wait_for("payment", CASE_SECONDS, lambda: api("GET", f"/payments/{payment}")["status"] == "completed")
+    for payment in payments:
+        api("POST", f"/payments/{payment}/simulate", {"scenario": "exact"})
+    for payment in payments:
+        wait_for_status(payment, "completed")
+    api("POST", "/refunds", {"paymentId": payments[1], "amount": 5})
+    wait_for_status(payments[1], "partially_refunded")
     shop.start()
-    assert shop.order(number).state == "paid"
-    assert shop.order(number).delivered == "1"
-    assert shop.deliveries(number) == 1
+    assert shop.order(paid) == Order(paid, payments[0], "paid", "", "1")
+    assert shop.deliveries(paid) == 1
+    assert shop.order(refunded) == Order(refunded, payments[1], "partly_refunded", "not_delivered", "0")
 
 
 def test_webhooks_are_verified_and_only_make_the_shop_look(page: Page, shop: Shop) -> None:
@@ -97,6 +101,10 @@ def test_webhooks_are_verified_and_only_make_the_shop_look(page: Page, shop: Sho
         assert shop.post_webhook(body, signed(body)) == 204
     assert shop.order(number).state == "awaiting"
     assert shop.deliveries(number) == 0
+
+
+def wait_for_status(payment: str, status: str) -> None:
+    wait_for(status, CASE_SECONDS, lambda: api("GET", f"/payments/{payment}")["status"] == status)
 
 
 def signed(body: bytes, key: bytes | None = None) -> dict[str, str]:

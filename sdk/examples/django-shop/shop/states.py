@@ -84,4 +84,7 @@ def judge(payments: Sequence[Payment], *, is_delivered: bool) -> Verdict:
         attention.add("paid_twice")
     if is_delivered and not paid:
         attention.add("taken_back")
-    return Verdict([*paid, *states[-1:], "awaiting"][0], sorted(attention))
+    state = [*paid, *states[-1:], "awaiting"][0]
+    if state == "partly_refunded" and not is_delivered:
+        attention.add("not_delivered")  # nobody looked while it was paid: what is handed out now, a person decides
+    return Verdict(state, sorted(attention))

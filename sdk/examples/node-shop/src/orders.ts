@@ -101,11 +101,11 @@ export class Orders {
     if (place === -1) order.payments.push(payment);
     // Two readings may overtake each other: the record with the highest version is the newest.
     else if (payment.version >= (order.payments[place]?.version ?? 0)) order.payments[place] = payment;
-    if (order.delivered === 0 && this.verdict(order).state === "paid") {
-      order.delivered += 1;
-      console.log(`${order.number}: goods are handed out`);
-    }
+    const isDue = order.delivered === 0 && this.verdict(order).state === "paid";
+    if (isDue) order.delivered += 1;
     this.#save();
+    // Only now that it is written: a program that dies in between hands nothing out twice.
+    if (isDue) console.log(`${order.number}: goods are handed out`);
   }
 
   #save(): void {

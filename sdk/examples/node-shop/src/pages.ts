@@ -35,13 +35,12 @@ export function cartPage(cart: Cart, number: string): string {
 
 export function orderPage(order: Order, verdict: Verdict, ballastUrl: string): string {
   const payment = order.payments.at(-1);
-  const isOpen = ["awaiting", "short"].includes(verdict.state);
   const due =
     payment && verdict.state === "short"
       ? `<p>Missing: <b>${escaped(payment.amountDue)} ${escaped(payment.cryptocurrency)}</b></p>`
       : "";
   const pay =
-    payment && isOpen ? `<p><a class="button" href="${escaped(payment.url)}" data-ballast>Pay now</a></p>` : "";
+    payment && verdict.mayPay ? `<p><a class="button" href="${escaped(payment.url)}" data-ballast>Pay now</a></p>` : "";
   const again = verdict.mayPayAgain
     ? `<form method="post" action="/orders/${escaped(order.number)}/pay"><button>Pay again</button></form>`
     : "";

@@ -129,4 +129,4 @@ function redirect(response: ServerResponse, location: string, headers: Readonly<
   response.writeHead(303, { Location: location, ...headers }).end();
 }
 
-server.listen(port, () => console.log(`The shop is open at ${shopUrl}`));
+server.listen(port, "127.0.0.1", () => console.log(`The shop is open at ${shopUrl}`));

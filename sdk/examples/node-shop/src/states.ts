@@ -63,6 +63,7 @@ export interface Verdict {
   readonly state: OrderState;
   /** For which a person of the shop must look. */
   readonly attention: readonly string[];
+  readonly mayPay: boolean;
   readonly mayPayAgain: boolean;
 }
 
@@ -76,5 +77,12 @@ export function judge(payments: readonly Payment[], isDelivered: boolean): Verdi
   );
   if (paid.length > 1) attention.add("paid_twice");
   if (isDelivered && paid.length === 0) attention.add("taken_back");
-  return { state, attention: [...attention].sort(), mayPayAgain: OVER.has(state) };
+  // Nobody looked while it was paid: what is handed out now, a person decides.
+  if (state === "partly_refunded" && !isDelivered) attention.add("not_delivered");
+  return {
+    state,
+    attention: [...attention].sort(),
+    mayPay: state === "awaiting" || state === "short",
+    mayPayAgain: OVER.has(state),
+  };
 }
