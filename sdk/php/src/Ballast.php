@@ -23,6 +23,7 @@ final class Ballast
      * @param string|null $baseUrl of the installation: `https://pay.example.com`
      * @param float $timeout seconds for one attempt
      * @param int $maxRetries attempts after the first, where sending again is safe
+     * @param float $longestRetryAfter seconds: a reply that asks for a longer wait is an error at once
      * @param bool $signRequests whether each request is signed, as a key can require
      * @param (callable(string, string, array<string, mixed>): void)|null $logger is told level, message and context of
      *     each attempt, without keys and bodies
@@ -38,6 +39,7 @@ final class Ballast
         ?AppInfo $appInfo = null,
         ?callable $logger = null,
         ?Sender $sender = null,
+        float $longestRetryAfter = 60.0,
     ) {
         $this->setResources(new Transport(
             baseUrl: $baseUrl ?? (string) getenv('BALLAST_URL'),
@@ -45,6 +47,7 @@ final class Ballast
             secretKey: $secretKey ?? (string) getenv('BALLAST_SECRET_KEY'),
             timeout: $timeout,
             maxRetries: $maxRetries,
+            longestRetryAfter: $longestRetryAfter,
             signRequests: $signRequests,
             appInfo: $appInfo,
             logger: $logger,

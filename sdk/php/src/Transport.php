@@ -17,6 +17,10 @@ final class Transport
 {
     private const FIRST_WAIT = 0.5;
     private const LONGEST_WAIT = 8.0;
+    /** 502 and 504 are of a proxy before the API. */
+    private const RETRIED_STATUSES = [502, 503, 504];
+    /** A signature of the same millisecond, of another process, is refused before anything is done. */
+    private const RETRIED_CODES = ['idempotency_key_in_use', 'signature_replayed'];
 
     private readonly string $base;
     private readonly string $userAgent;
@@ -111,6 +115,7 @@ final class Transport
             'Authorization' => "Bearer {$this->publicKey}",
             'X-Api-Secret' => $this->secretKey,
             'Accept' => 'application/json',
+            'Ballast-Version' => ApiVersion::VERSION,
             'User-Agent' => $this->userAgent,
         ];
         if ($body !== null) {
@@ -143,12 +148,8 @@ final class Transport
     /** Seconds until the next attempt; null where the reply is final. */
     private function wait(int $attempt, ?Response $response): ?float
     {
-        if ($response !== null) {
-            $again = in_array($response->status, [429, 503], true)
-                || ($response->status === 409 && ApiStatusError::of($response)->code === 'idempotency_key_in_use');
-            if (!$again) {
-                return null;
-            }
+        if ($response !== null && !self::isPassing(ApiStatusError::of($response))) {
+            return null;
         }
         $after = $response?->header('Retry-After');
         $longest = min(self::LONGEST_WAIT, self::FIRST_WAIT * 2 ** ($attempt - 1));
@@ -157,6 +158,13 @@ final class Transport
             return $backoff;
         }
         return (float) $after > $this->longestRetryAfter ? null : (float) $after;
+    }
+
+    private static function isPassing(ApiStatusError $error): bool
+    {
+        return in_array($error->status, self::RETRIED_STATUSES, true)
+            || in_array($error->code, self::RETRIED_CODES, true)
+            || ($error->status === 429 && $error->code !== 'too_many_bad_keys');
     }
 
     private function log(
@@ -171,14 +179,18 @@ final class Transport
             return;
         }
         $level = $response === null || $response->status >= 400 ? 'warning' : 'debug';
-        ($this->logger)($level, "Ballast $method $path: " . ($response->status ?? $failure?->getMessage()), [
+        $context = [
             'method' => $method,
             'path' => $path,
             'status' => $response?->status,
             'attempt' => $attempt,
             'milliseconds' => (int) round((microtime(true) - $begun) * 1000),
             'requestId' => $response?->requestId(),
-        ]);
+        ];
+        ($this->logger)($level, "Ballast $method $path: " . ($response->status ?? $failure?->getMessage()), $context);
+        if ($response?->header('Deprecation') !== null) {
+            ($this->logger)('warning', "Ballast $method $path is deprecated: {$response->header('Link')}", $context);
+        }
     }
 
     /** @param array<string, mixed> $body */

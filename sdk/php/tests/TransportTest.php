@@ -139,6 +139,13 @@ final class TransportTest extends TestCase
         yield 'connection' => [new ApiConnectionError('away'), true];
         yield 'time-out' => [new ApiTimeoutError('late'), true];
         yield '503' => [Answers::error(503, 'api_error', 'service_unavailable'), true];
+        yield '502 of a proxy' => [new Response(502, [], '<html>'), true];
+        yield '504 of a proxy' => [new Response(504, [], '<html>'), true];
+        yield 'a signature of the same millisecond' => [
+            Answers::error(401, 'authentication_error', 'signature_replayed'), true,
+        ];
+        yield 'wrong keys' => [Answers::error(429, 'rate_limit_error', 'too_many_bad_keys'), false];
+        yield 'other keys' => [Answers::error(401, 'authentication_error', 'invalid_secret_key'), false];
         yield '429' => [Answers::error(429, 'rate_limit_error', 'rate_limit_exceeded'), true];
         yield 'key in use' => [Answers::error(409, 'idempotency_error', 'idempotency_key_in_use'), true];
         yield 'another 409' => [Answers::error(409, 'idempotency_error', 'other'), false];
@@ -146,7 +153,7 @@ final class TransportTest extends TestCase
         yield '500' => [Answers::error(500, 'api_error', 'internal_error'), false];
         yield 'a redirect' => [new Response(302, ['Location' => 'https://elsewhere.example'], ''), false];
         yield 'a long Retry-After' => [
-            Answers::error(429, 'rate_limit_error', 'too_many_bad_keys', ['Retry-After' => '3600']), false,
+            Answers::error(429, 'rate_limit_error', 'rate_limit_exceeded', ['Retry-After' => '3600']), false,
         ];
     }
 
@@ -180,6 +187,30 @@ final class TransportTest extends TestCase
             self::assertLessThanOrEqual($longest, $this->waits[$number]);
         }
         self::assertSame(7.0, $this->waits[6]);
+    }
+
+    public function testTheLongestRetryAfterIsTheClientsChoice(): void
+    {
+        $answers = new Answers([Answers::error(503, 'api_error', 'busy', ['Retry-After' => '6'])]);
+        $client = new Ballast('pk_test_1', 'sk_test_1', 'https://x.example', longestRetryAfter: 5, sender: $answers);
+        $this->expectException(ServerError::class);
+        $client->payments->get('pay_1');
+    }
+
+    public function testTheVersionIsSentAndWhatIsDeprecatedIsLogged(): void
+    {
+        $told = [];
+        $logger = function (string $level, string $message) use (&$told): void {
+            $told[] = "$level: $message";
+        };
+        $headers = ['Deprecation' => '@1800000000', 'Link' => '<https://pay.example.com/changes>'];
+        $answers = new Answers([Answers::json(200, ['id' => 'pay_1'], $headers)]);
+        (new Payments($this->transport($answers, logger: $logger)))->get('pay_1');
+        self::assertMatchesRegularExpression('/^\d{4}-\d\d-\d\d$/D', $answers->requests[0]->headers['Ballast-Version']);
+        self::assertContains(
+            'warning: Ballast GET /v1/payments/pay_1 is deprecated: <https://pay.example.com/changes>',
+            $told
+        );
     }
 
     /** @return iterable<string, array{int, string, class-string}> */
@@ -217,7 +248,7 @@ final class TransportTest extends TestCase
     public function testAReplyThatIsNotOfTheApi(): void
     {
         $page = new Response(502, ['x-request-id' => 'req_proxy'], '<html>');
-        $payments = new Payments($this->transport(new Answers([$page])));
+        $payments = new Payments($this->transport(new Answers([$page]), maxRetries: 0));
         try {
             $payments->get('pay_1');
             self::fail('it is refused');
