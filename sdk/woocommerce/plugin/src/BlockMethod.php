@@ -13,7 +13,6 @@ final class BlockMethod extends AbstractPaymentMethodType
 
     public function initialize(): void
     {
-        $this->settings = (array) get_option('woocommerce_ballast_settings', []);
     }
 
     public function is_active(): bool

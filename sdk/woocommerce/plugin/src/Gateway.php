@@ -156,7 +156,7 @@ class Gateway extends \WC_Payment_Gateway
             redirectUrl: $this->get_return_url($order),
             expiresIn: max(60, min(86400, 60 * (int) $this->get_option('minutes', '30'))),
             metadata: [
-                'shop' => home_url(),
+                'shop' => Settings::home(),
                 'orderId' => $order->get_id(),
                 'order' => (string) $order->get_order_number(),
             ],
@@ -218,7 +218,7 @@ class Gateway extends \WC_Payment_Gateway
             paymentId: $payment,
             amount: $plain,
             reason: $reason === '' ? null : $reason,
-            metadata: ['shop' => home_url(), 'orderId' => $order->get_id()],
+            metadata: ['shop' => Settings::home(), 'orderId' => $order->get_id()],
             options: new RequestOptions(idempotencyKey: self::key($order, "refund no. $number $plain")),
         );
         $order->update_meta_data(Orders::REFUNDS, [...$made, $refund->id]);
@@ -230,6 +230,7 @@ class Gateway extends \WC_Payment_Gateway
 
     private static function key(\WC_Order $order, string $what): string
     {
-        return 'woocommerce-' . hash('sha256', home_url() . " {$order->get_id()} {$order->get_order_key()} $what");
+        $shop = Settings::home();
+        return 'woocommerce-' . hash('sha256', "$shop {$order->get_id()} {$order->get_order_key()} $what");
     }
 }

@@ -41,15 +41,21 @@ final class Listener
             return 400;
         }
         $record = $event->data->object;
+        $order = $record instanceof Payment || $record instanceof Refund ? self::order($record->metadata) : null;
+        if ($order === null) {
+            return 204;
+        }
+        if (!wc_get_order($order) instanceof \WC_Order) {
+            Log::write('info', "Event {$event->id} is of order $order, which is not here.");
+            return 204;
+        }
         try {
-            if ($record instanceof Payment && ($order = self::order($record->metadata)) !== null) {
-                $this->orders->refresh($order, $record->id);
-            } elseif ($record instanceof Refund && ($order = self::order($record->metadata)) !== null) {
+            if ($record instanceof Refund) {
                 $this->orders->applyRefund($order, $record->id);
+            } else {
+                $this->orders->refresh($order, $record->id);
             }
-        } catch (\InvalidArgumentException $error) {
-            Log::write('info', "An event of an order that is not here: {$error->getMessage()}");
-        } catch (BallastError | Busy $error) {
+        } catch (BallastError | Busy | \InvalidArgumentException $error) {
             Log::write('warning', "Event {$event->id} must come again: {$error->getMessage()}");
             return 503;
         }
@@ -59,13 +65,15 @@ final class Listener
     /** @param array<string, mixed> $headers */
     private static function verified(string $body, array $headers): ?Event
     {
+        $why = 'no webhook is registered yet.';
         foreach (Settings::webhookSecrets() as $secret) {
             try {
                 return (new Webhook($secret))->verify($body, $headers);
             } catch (WebhookVerificationError $error) {
-                Log::write('warning', "A webhook was refused: {$error->getMessage()}");
+                $why = $error->getMessage();
             }
         }
+        Log::write('warning', "A webhook was refused: $why");
         return null;
     }
 
@@ -76,7 +84,7 @@ final class Listener
      */
     private static function order(array $metadata): ?int
     {
-        $isHere = ($metadata['shop'] ?? null) === home_url();
+        $isHere = ($metadata['shop'] ?? null) === Settings::home();
         return $isHere && is_numeric($metadata['orderId'] ?? null) ? (int) $metadata['orderId'] : null;
     }
 }

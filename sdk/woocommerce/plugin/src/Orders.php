@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Ballast\WooCommerce;
 
+use Automattic\WooCommerce\Caches\OrderCache;
 use Ballast\Enum\RefundStatus;
 use Ballast\Error\BallastError;
 use Ballast\Error\NotFoundError;
@@ -44,6 +45,9 @@ final class Orders
             wp_cache_delete($orderId, 'orders');
             wp_cache_delete("order-$orderId", 'orders');
             wp_cache_delete($orderId, 'post_meta');
+            if (class_exists(OrderCache::class)) {
+                wc_get_container()->get(OrderCache::class)->remove($orderId);
+            }
             $order = wc_get_order($orderId);
             if (!$order instanceof \WC_Order) {
                 throw new \InvalidArgumentException("There is no order $orderId.");

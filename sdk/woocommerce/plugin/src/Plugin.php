@@ -18,6 +18,8 @@ final class Plugin
         self::$file = $file;
         register_deactivation_hook($file, static fn() => wp_clear_scheduled_hook(self::CHECK));
         add_action('before_woocommerce_init', self::declareCompatibility(...));
+        // Not within plugins_loaded: WooCommerce loads its blocks there, before this plugin's turn.
+        add_action('woocommerce_blocks_loaded', self::registerBlock(...));
         add_action('init', static fn() => load_plugin_textdomain(
             'ballast-for-woocommerce',
             false,
@@ -42,7 +44,6 @@ final class Plugin
         add_action('woocommerce_thankyou_' . self::ID, static fn($id) => $orders->refreshQuietly((int) $id));
         add_filter('woocommerce_cancel_unpaid_order', $orders->mayCancelUnpaid(...), 10, 2);
         add_action(self::CHECK, $orders->refreshOpen(...));
-        add_action('woocommerce_blocks_loaded', self::registerBlock(...));
         if (!wp_next_scheduled(self::CHECK)) {
             wp_schedule_event(time(), 'hourly', self::CHECK);
         }

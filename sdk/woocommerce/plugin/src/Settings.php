@@ -9,6 +9,7 @@ use Ballast\Ballast;
 use Ballast\Error\ApiConnectionError;
 use Ballast\Error\ApiStatusError;
 use Ballast\Error\BallastError;
+use Ballast\Error\NotFoundError;
 
 /** What the shop entered, and the webhook that the plugin registered with it. */
 final class Settings
@@ -23,14 +24,16 @@ final class Settings
     ];
 
     /** @throws \InvalidArgumentException while something is missing */
-    public static function client(float $timeout = 15.0): Ballast
+    public static function client(): Ballast
     {
         return new Ballast(
             publicKey: self::get('public_key'),
             secretKey: self::get('secret_key'),
             baseUrl: self::get('url'),
-            timeout: $timeout,
+            timeout: 15.0,
             maxRetries: 2,
+            // A payer's page waits meanwhile, and with it whatever else wants the order.
+            longestRetryAfter: 5.0,
             appInfo: new AppInfo('ballast-for-woocommerce', Plugin::VERSION),
             logger: Log::write(...),
             // Where requests must take another way than curl: an object of Ballast\Http\Sender.
@@ -42,6 +45,12 @@ final class Settings
     {
         $settings = get_option(self::OPTION, []);
         return is_array($settings) ? trim((string) ($settings[$name] ?? '')) : '';
+    }
+
+    /** The shop's address as it is kept: `home_url()` is filtered, and follows the scheme and language of a request. */
+    public static function home(): string
+    {
+        return rtrim((string) get_option('home'), '/');
     }
 
     /** Whether payments can be taken: the connection was tested with these very keys. */
@@ -73,9 +82,7 @@ final class Settings
             $ballast->payments->list(limit: 1);
             $ballast->refunds->list(limit: 1);
             $isSame = ($connection['url'] ?? null) === $listener && self::isConnected();
-            if ($isSame) {
-                $ballast->webhooks->update((string) $connection['webhook'], events: self::EVENTS, status: 'enabled');
-            } else {
+            if (!$isSame || !self::isKept($ballast, (string) $connection['webhook'])) {
                 $webhook = $ballast->webhooks->create(
                     url: $listener,
                     events: self::EVENTS,
@@ -94,6 +101,17 @@ final class Settings
         }
         update_option(self::CONNECTION, ['fingerprint' => self::fingerprint()] + $connection, false);
         return null;
+    }
+
+    /** Whether the webhook is still there: if so it has the present events, and is on. */
+    private static function isKept(Ballast $ballast, string $webhook): bool
+    {
+        try {
+            $ballast->webhooks->update($webhook, events: self::EVENTS, status: 'enabled');
+            return true;
+        } catch (NotFoundError) {
+            return false;
+        }
     }
 
     /** @return array<string, mixed> */

@@ -19,12 +19,15 @@ final class World
     /** @var array<string, list<callable>> */
     public static array $hooks = [];
     public static bool $isLocked = false;
+    /** What `home_url` says: a filter, a language or the request changes it. */
+    public static string $homeUrl = '';
     public static ?Ballast\Http\Sender $api = null;
 
     public static function reset(): void
     {
         self::$options = self::$orders = self::$actions = [];
         self::$isLocked = false;
+        self::$homeUrl = 'https://shop.example';
         self::$api = null;
         $GLOBALS['mini_notices'] = $GLOBALS['mini_log'] = [];
         $_POST = [];
@@ -97,7 +100,7 @@ function apply_filters(string $hook, mixed $value): mixed
 
 function get_option(string $name, mixed $default = false): mixed
 {
-    return World::$options[$name] ?? $default;
+    return World::$options[$name] ?? ($name === 'home' ? 'https://shop.example' : $default);
 }
 
 function update_option(string $name, mixed $value, bool $autoload = true): bool
@@ -119,7 +122,7 @@ function __(string $text, string $domain): string
 
 function home_url(string $path = ''): string
 {
-    return "https://shop.example$path";
+    return World::$homeUrl . $path;
 }
 
 function get_bloginfo(string $what): string
@@ -132,6 +135,32 @@ function clean_post_cache(int $id): void
 }
 
 function wp_cache_delete(mixed $key, string $group): void
+{
+}
+
+/** WooCommerce's cache of orders that are in tables of their own. */
+final class MiniOrderCache
+{
+    public function remove(int $id): bool
+    {
+        World::$actions[] = "uncached $id";
+        return true;
+    }
+}
+
+class_alias(MiniOrderCache::class, 'Automattic\WooCommerce\Caches\OrderCache');
+
+function wc_get_container(): object
+{
+    return new class {
+        public function get(string $class): object
+        {
+            return new $class();
+        }
+    };
+}
+
+function register_deactivation_hook(string $file, callable $callback): void
 {
 }
 

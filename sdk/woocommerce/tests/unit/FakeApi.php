@@ -17,6 +17,7 @@ final class FakeApi implements Sender
     public array $records = [];
     /** @var array<string, string> id of the record by idempotency key */
     private array $keys = [];
+    private int $made = 0;
     /** @var list<string> */
     public array $log = [];
     public bool $isAway = false;
@@ -75,8 +76,7 @@ final class FakeApi implements Sender
     /** @param array<string, mixed> $body */
     private function add(string $kind, array $body): string
     {
-        $number = count($this->records) + 1;
-        $id = ['payments' => 'pay', 'refunds' => 'ref', 'webhooks' => 'whk'][$kind] . "_$number";
+        $id = ['payments' => 'pay', 'refunds' => 'ref', 'webhooks' => 'whk'][$kind] . '_' . ++$this->made;
         $this->records[$id] = $body + match ($kind) {
             'payments' => [
                 'status' => 'created', 'url' => "https://pay.example.com/pay/$id", 'statusReasons' => [],

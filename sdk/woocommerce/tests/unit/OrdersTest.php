@@ -6,6 +6,7 @@ namespace Ballast\WooCommerce\Tests;
 
 use Ballast\WooCommerce\Gateway;
 use Ballast\WooCommerce\Orders;
+use Ballast\WooCommerce\Plugin;
 use Ballast\WooCommerce\Settings;
 use World;
 
@@ -138,8 +139,55 @@ final class OrdersTest extends ShopTestCase
         self::assertSame(503, $this->event('payment.completed', $payment));
         self::assertSame('pending', $this->status($order));
         World::$isLocked = false;
+        World::$options['woocommerce_ballast_settings']['secret_key'] = '';
+        self::assertSame(503, $this->event('payment.completed', $payment), 'no key yet, as while it is changed');
+        World::$options['woocommerce_ballast_settings']['secret_key'] = 'sk_test_1';
         self::assertSame(204, $this->event('payment.completed', $payment));
         self::assertSame('processing', $this->status($order));
+    }
+
+    public function testAShopIsTheSameByWhateverNameItIsAsked(): void
+    {
+        $order = $this->order();
+        $payment = $this->begun($order);
+        self::assertSame('https://shop.example', $this->api->records[$payment]['metadata']['shop']);
+        World::$homeUrl = 'http://www.shop.example/de';
+        $forgotten = wc_get_order($order->get_id());
+        $forgotten->update_meta_data(Orders::PAYMENTS, []);
+        $forgotten->save();
+        self::assertSame($payment, $this->begun($order));
+        $this->becomes($payment, ['status' => 'completed']);
+        self::assertSame(204, $this->event('payment.completed', $payment));
+        self::assertSame('processing', $this->status($order));
+    }
+
+    public function testAnOrderIsReadAnewUnderItsLock(): void
+    {
+        $order = $this->order();
+        $this->begun($order);
+        self::assertContains("uncached {$order->get_id()}", World::$actions);
+    }
+
+    public function testAnOldSecretBesideTheRightOneIsNotToldAsARefusal(): void
+    {
+        $order = $this->order();
+        $payment = $this->begun($order);
+        $secrets = ['whsec_b3RoZXI=', FakeApi::SECRET];
+        World::$options[Settings::CONNECTION]['secrets'] = $secrets;
+        $GLOBALS['mini_log'] = [];
+        self::assertSame(204, $this->event('payment.created', $payment));
+        self::assertStringNotContainsString('refused', implode($GLOBALS['mini_log']));
+        self::assertSame(400, $this->event('payment.created', $payment, secret: 'whsec_bm9uZQ=='));
+        self::assertSame(1, substr_count(implode($GLOBALS['mini_log']), 'refused'));
+    }
+
+    public function testOtherKeysDoNotKnowTheOldPayment(): void
+    {
+        $order = $this->order();
+        $payment = $this->begun($order);
+        unset($this->api->records[$payment]);
+        self::assertTrue((new Orders())->mayCancelUnpaid(true, wc_get_order($order->get_id())));
+        self::assertNotSame($payment, $this->begun($order));
     }
 
     public function testForeignEventsDoNothing(): void
@@ -321,6 +369,8 @@ final class OrdersTest extends ShopTestCase
         }
         $this->api->isAway = true;
         self::assertFalse($orders->mayCancelUnpaid(true, $order), 'who does not know does not cancel');
+        World::$options['woocommerce_ballast_settings']['secret_key'] = '';
+        self::assertFalse($orders->mayCancelUnpaid(true, $order), 'nor without keys');
         self::assertTrue($orders->mayCancelUnpaid(true, $this->order(method: 'card')));
     }
 
@@ -403,6 +453,10 @@ final class OrdersTest extends ShopTestCase
         $gateway->process_admin_options();
         self::assertStringContainsString('to the sandbox', $GLOBALS['mini_notices'][0]);
         self::assertCount(1, $this->api->all('webhook'));
+        unset($this->api->records[$this->api->all('webhook')[0]['id']]);
+        $gateway->process_admin_options();
+        self::assertCount(1, $this->api->all('webhook'), 'one that was deleted in Ballast is made again');
+        $GLOBALS['mini_notices'] = ['message'];
         $_POST['woocommerce_ballast_secret_key'] = 'sk_test_wrong';
         $this->api->refusal = 'Wrong secret key.';
         $gateway->process_admin_options();
@@ -421,6 +475,12 @@ final class OrdersTest extends ShopTestCase
         self::assertSame(['result' => 'failure'], (new Gateway())->process_payment($order->get_id()));
         self::assertStringStartsWith('error: This way of paying does not work now', $GLOBALS['mini_notices'][0]);
         self::assertSame('pending', $this->status($order));
+    }
+
+    public function testTheBlockIsRegisteredHoweverEarlyBlocksAreLoaded(): void
+    {
+        Plugin::start('/plugins/ballast-for-woocommerce/ballast-for-woocommerce.php');
+        self::assertArrayHasKey('woocommerce_blocks_loaded', World::$hooks);
     }
 
     public function testUninstallTakesTheKeysAway(): void
