@@ -82,7 +82,8 @@ def method(api: Api, operation: Operation, *, is_file: bool = False) -> str:
         parameters.append(f"params: {params_name(operation, is_file=True)}")
         request.append("query: params")
     elif operation.query_parameters:
-        parameters.append(f"params?: {params_name(operation)}")
+        is_optional = not any(field.required for field in operation.query_parameters)
+        parameters.append(f"params{'?' if is_optional else ''}: {params_name(operation)}")
         request.append("query: params")
     parameters.append("options?: CallOptions")
     arguments = ["options"]

@@ -16,6 +16,7 @@ def take(client: Ballast) -> str:
     assert_type(raw, RawResponse[Payment])
     client.payments.create(amount=1, currency="EURO")  # type: ignore[arg-type]
     client.payments.get(payment.id, idempotency_key="x")  # type: ignore[call-arg]
+    client.quote.get()  # type: ignore[call-arg]
     try:
         return ", ".join(one.id for one in client.payments.list(status="completed", limit=100))
     except NotFoundError as error:

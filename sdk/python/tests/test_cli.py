@@ -328,6 +328,22 @@ def test_receipts(
     assert words in printed.out + printed.err
 
 
+@pytest.mark.parametrize("typed", ["https://pay.example.com/", "https://pay.example.com/sandbox/v1"])
+def test_the_address_of_the_api_is_one_of_the_service(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes:
+        asked.append(url)
+        return b"{}"
+
+    monkeypatch.setattr(receipts, "fetch", fetch)
+    keys.save("default", keys.Keys(typed, "pk_test_public", "sk_test_secret"))
+    assert app.run(["receipts", "verify", "pay_1"]) == 3
+    assert asked == [
+        "https://pay.example.com/pay/pay_1/receipt.json", "https://pay.example.com/.well-known/ballast-receipts.json"
+    ]  # fmt: skip
+
+
 def test_a_name_that_stands_twice_is_refused() -> None:
     with pytest.raises(receipts.Refused, match="twice"):
         receipts.strict_json(b'{"a": "1", "a": "2"}')

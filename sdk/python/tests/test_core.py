@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
+import pickle
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,6 +23,7 @@ from ballast import (
     AsyncBallast,
     Ballast,
     BallastError,
+    NotFoundError,
 )  # fmt: skip
 from ballast._core import signature_headers
 from ballast._errors import ERRORS
@@ -191,6 +194,32 @@ def test_errors_have_a_type(type_: str) -> None:
     assert (found.status, found.code, found.param, found.request_id) == (400, "invalid_parameter", "amount", "req_9")
     assert [one.param for one in found.errors] == ["amount"]
     assert str(found) == "Wrong. (invalid_parameter, amount, req_9)"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (error(404, "resource_missing", "not_found_error", X_Mark="7"), NotFoundError),
+        (
+            httpx.Response(500, content=gzip.compress(b"<html>"), headers={"Content-Encoding": "gzip", "X-Mark": "7"}),
+            ApiStatusError,
+        ),
+        (httpx.ConnectError("refused"), ApiConnectionError),
+    ],
+    ids=["json", "compressed", "no reply"],
+)
+def test_an_error_reaches_another_process_without_keys(reply: Reply, kind: type[BallastError]) -> None:
+    with pytest.raises(kind) as caught:
+        create(Server(reply).client(max_retries=0))
+    pickled = pickle.dumps(caught.value)
+    assert b"sk_test_secret" not in pickled
+    found, first = pickle.loads(pickled), caught.value  # noqa: S301 - its own
+    assert (type(found), str(found)) == (type(first), str(first))
+    if isinstance(first, ApiStatusError):
+        assert (found.status, found.type, found.code, found.request_id) == (
+            first.status, first.type, first.code, first.request_id
+        )  # fmt: skip
+        assert (found.response.headers["X-Mark"], found.response.content) == ("7", first.response.content)
 
 
 def test_a_reply_of_something_else_is_an_error() -> None:

@@ -37,6 +37,14 @@ test("a POST carries keys, a key of its own, and who sends it", async () => {
   );
 });
 
+/** Only its types are checked: a quote needs an amount and a currency. */
+export function quotesWithoutAPrice(client: Ballast): void {
+  // @ts-expect-error
+  void client.quote.get();
+  // @ts-expect-error
+  void client.quote.get({ amount: "25.50" });
+}
+
 test("a GET has its query, and no key of idempotency", async () => {
   await against([{ body: { data: [], hasMore: false, totalCount: 0 } }], async (client, received) => {
     await client.payments.list({

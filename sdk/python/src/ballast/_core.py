@@ -110,7 +110,7 @@ class Core:
         self.environment = "production" if self.public_key.startswith("pk_live_") else "sandbox"
         if (self._secret_key.startswith("sk_live_")) != (self.environment == "production"):
             raise ValueError("public_key and secret_key are of different environments; use both halves of one pair")
-        self.base_url = _base_url(base_url or os.environ.get("BALLAST_URL"))
+        self.base_url = installation_url(base_url or os.environ.get("BALLAST_URL"))
         self._prefix = "/v1" if self.environment == "production" else "/sandbox/v1"
         self._timeout = timeout
         self._max_retries = max_retries
@@ -249,7 +249,8 @@ def _key(name: str, prefix: str, value: str | None) -> str:
     return value
 
 
-def _base_url(value: str | None) -> str:
+def installation_url(value: str | None) -> str:
+    """The address of the installation, also where that of its API was given."""
     if not value:
         raise ValueError("base_url is missing: pass the address of the installation, or set BALLAST_URL")
     url = value.strip().rstrip("/").removesuffix("/v1").removesuffix("/sandbox")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,8 +42,8 @@ class ParameterError:
 class ApiStatusError(BallastError):
     """The API refused the request. Let programs use `code`; `message` is for people and may change."""
 
-    def __init__(self, response: httpx.Response) -> None:
-        error = _error_of(response)
+    def __init__(self, response: httpx.Response, error: Mapping[str, Any]) -> None:
+        """Takes the reply, and the `error` of its body."""
         self.response = response
         self.status: int = response.status_code
         self.type: str = _text(error.get("type"))
@@ -55,6 +56,13 @@ class ApiStatusError(BallastError):
             for one in error.get("errors") or []
         ]
         super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the request, whose headers have the keys: a queue of tasks keeps what it is given."""
+        as_sent = ("content-encoding", "content-length", "transfer-encoding")  # of content that was not decoded yet
+        headers = [pair for pair in self.response.headers.multi_items() if pair[0] not in as_sent]
+        reply = httpx.Response(self.response.status_code, headers=headers, content=self.response.content)
+        return status_error, (reply,)
 
     def __str__(self) -> str:
         about = ", ".join(part for part in (self.code, self.param, self.request_id) if part)
@@ -101,7 +109,8 @@ ERRORS: dict[str, type[ApiStatusError]] = {
 
 
 def status_error(response: httpx.Response) -> ApiStatusError:
-    return ERRORS.get(_text(_error_of(response).get("type")), ApiStatusError)(response)
+    error = _error_of(response)
+    return ERRORS.get(_text(error.get("type")), ApiStatusError)(response, error)
 
 
 def _error_of(response: httpx.Response) -> dict[str, Any]:

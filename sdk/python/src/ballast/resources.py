@@ -562,8 +562,8 @@ class QuoteResource:
     def get(
         self,
         *,
-        amount: str | None = None,
-        currency: Currency | None = None,
+        amount: str,
+        currency: Currency,
         cryptocurrency: Cryptocurrency | None = None,
         network: Network | None = None,
         **options: Unpack[RequestOptions],
@@ -2405,8 +2405,8 @@ class AsyncQuoteResource:
     async def get(
         self,
         *,
-        amount: str | None = None,
-        currency: Currency | None = None,
+        amount: str,
+        currency: Currency,
         cryptocurrency: Cryptocurrency | None = None,
         network: Network | None = None,
         **options: Unpack[RequestOptions],

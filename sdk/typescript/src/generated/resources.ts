@@ -296,9 +296,9 @@ export class DiscrepanciesResource {
 
 export interface QuoteGetParams {
   /** The price, in the currency. */
-  amount?: string | undefined;
+  amount: string;
   /** ISO 4217 code of the price's currency. */
-  currency?: models.Currency | undefined;
+  currency: models.Currency;
   /** Only this coin. */
   cryptocurrency?: models.Cryptocurrency | undefined;
   /** Only this network. */
@@ -321,7 +321,7 @@ export class QuoteResource {
    *
    * Scope: `payments:read`.
    */
-  get(params?: QuoteGetParams, options?: CallOptions): Call<models.Quote> {
+  get(params: QuoteGetParams, options?: CallOptions): Call<models.Quote> {
     return this.#transport.call({ method: "GET", path: "/quote", query: params }, options);
   }
 }

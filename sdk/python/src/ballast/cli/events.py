@@ -174,6 +174,4 @@ def show(output: Output, event: Any, outcome: str = "") -> None:
 def tail_logs(context: typer.Context) -> None:
     """Say where the log of your requests is: it is in the dashboard, and not in the API."""
     here = session(context)
-    raise Refused(
-        f"The API has no log of requests yet; the dashboard shows it: {here.keys.url.rstrip('/')}/dashboard/requests"
-    )
+    raise Refused(f"The API has no log of requests yet; the dashboard shows it: {here.keys.url}/dashboard/requests")

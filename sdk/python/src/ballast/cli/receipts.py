@@ -42,11 +42,11 @@ def verify(
     """Check that a receipt is genuine and unchanged: exit code 0, or 1 where it is not."""
     here = session(context)
     if receipt.startswith("pay_") and not Path(receipt).exists():
-        content = fetch(f"{here.keys.url.rstrip('/')}/pay/{receipt}/receipt.json")
+        content = fetch(f"{here.keys.url}/pay/{receipt}/receipt.json")
     else:
         content = sys.stdin.buffer.read(MOST_BYTES + 1) if receipt == "-" else read(Path(receipt))
     # Never the keys of whoever the receipt itself names: anybody can name himself.
-    source = keys or here.keys.url.rstrip("/") + KEYS
+    source = keys or here.keys.url + KEYS
     published = strict_json(fetch(source) if source.startswith(("http://", "https://")) else read(Path(source)))
     try:
         payload = verified(strict_json(content), published)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import typer
 
 from ballast import AppInfo, Ballast
+from ballast._core import installation_url
 from ballast._version import __version__
 from ballast.cli import keys
 from ballast.cli.output import Output
@@ -31,13 +32,14 @@ class Session:
         names = ("BALLAST_URL", "BALLAST_PUBLIC_KEY", "BALLAST_SECRET_KEY")
         values = [os.environ.get(name, "") for name in names]
         if self.profile is None and all(values):
-            return keys.Keys(*values)
-        found = keys.load(self.kept_as)
+            found: keys.Keys | None = keys.Keys(*values)
+        else:
+            found = keys.load(self.kept_as)
         if found is None and self.profile is not None:
             raise Refused(f"No keys of the profile {self.profile}: run `ballast --profile {self.profile} login`.")
         if found is None:
             raise Refused(f"No keys: run `ballast login`, or set {', '.join(names)}.")
-        return found
+        return replace(found, url=installation_url(found.url))
 
     @property
     def kept_as(self) -> str:
