@@ -1,4 +1,4 @@
-"""A proxy that spoils 40 % of the requests, for tests of clients: `python -m sdk.flaky URL [PORT]`.
+"""A proxy that spoils 40 % of the requests, for tests of clients: `python -m sdk.flaky URL`.
 
 Each spoiled request meets one of four faults, in turn at random: the connection ends before the server has the request,
 or after it has done it; a 503; a reply that is cut in its middle. It prints its address, and at its end how often each
@@ -28,20 +28,19 @@ UNAVAILABLE = (
 
 
 class Proxy:
-    def __init__(self, url: str, seed: int | None = None) -> None:
+    def __init__(self, url: str) -> None:
         target = urlsplit(url)
         self.host, self.port = target.hostname or "127.0.0.1", target.port or 80
-        self.random = random.Random(seed)  # noqa: S311 - faults of a test
         self.counts: Counter[str] = Counter()
 
-    async def serve(self, port: int = 0) -> asyncio.Server:
-        return await asyncio.start_server(self.handle, "127.0.0.1", port)
+    async def serve(self) -> asyncio.Server:
+        return await asyncio.start_server(self.handle, "127.0.0.1", 0)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request for each connection: the reply asks for another connection."""
         with suppress(OSError, asyncio.IncompleteReadError):
             request = await _message(reader)
-            fault = self.random.choice(FAULTS) if self.random.random() < SHARE else "passed"
+            fault = random.choice(FAULTS) if random.random() < SHARE else "passed"  # noqa: S311 - faults of a test
             self.counts[fault] += 1
             if fault == "503":
                 writer.write(UNAVAILABLE)
@@ -89,9 +88,9 @@ def _closing(message: bytes) -> bytes:
     return b"\r\n".join([*lines, b"Connection: close"]) + b"\r\n\r\n" + body
 
 
-async def main(url: str, port: int) -> None:
+async def main(url: str) -> None:
     proxy = Proxy(url)
-    server = await proxy.serve(port)
+    server = await proxy.serve()
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -102,4 +101,4 @@ async def main(url: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    asyncio.run(main(sys.argv[1]))

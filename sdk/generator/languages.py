@@ -20,10 +20,10 @@ import jinja2
 from sdk.generator import names, python
 from sdk.generator.model import Api
 from sdk.generator.php import FILTERS as PHP_FILTERS
+from sdk.generator.reading import ROOT
 from sdk.generator.typescript import FILTERS as TYPESCRIPT_FILTERS
 
 TEMPLATES = Path(__file__).with_name("templates")
-ROOT = Path(__file__).resolve().parents[2]
 MARK = "Generated from docs/openapi.json by sdk/generator"
 EACH = re.compile(r"\[(record|resource|enumeration|event)\]")
 
@@ -61,7 +61,7 @@ class Language:
             loader=jinja2.FileSystemLoader(folder), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
             trim_blocks=True, lstrip_blocks=True, autoescape=False,  # noqa: S701 - it writes programs, not pages
         )  # fmt: skip
-        for function in (names.snake, names.pascal, names.camel, names.kebab):
+        for function in (names.snake, names.pascal, names.camel):
             environment.filters[function.__name__] = function
         environment.filters.update(self.filters)
         context = self.context(api)

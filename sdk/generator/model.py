@@ -1,8 +1,8 @@
-"""The API as the templates see it: resources, operations, records, enumerations, events and errors."""
+"""The API as the templates see it: resources, operations, records, enumerations and events."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
@@ -71,7 +71,6 @@ class Operation:
     """The record of which a paged list is made."""
     formats: tuple[str, ...] = ()
     """Files that the operation can return instead: these have a method of their own, `download`."""
-    is_sandbox_only: bool = False
 
     @property
     def is_paged(self) -> bool:
@@ -109,15 +108,6 @@ class Event:
 
 
 @dataclass(frozen=True)
-class ErrorType:
-    type: str
-    name: str
-    """Of its class."""
-    statuses: tuple[int, ...]
-    codes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Api:
     version: str
     """The date that clients send as Ballast-Version."""
@@ -126,10 +116,6 @@ class Api:
     """Those of replies, then those of requests, by name."""
     enumerations: tuple[Enumeration, ...]
     events: tuple[Event, ...]
-    errors: tuple[ErrorType, ...]
-    event_types: str = "EventType"
-    """The enumeration that has every event."""
-    base_paths: dict[str, str] = field(default_factory=lambda: {"sandbox": "/sandbox/v1", "production": "/v1"})
 
     @property
     def operations(self) -> tuple[Operation, ...]:

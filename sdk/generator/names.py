@@ -7,17 +7,6 @@ import re
 VERBS = {"retrieve": "get", "destroy": "delete"}
 """Methods that are not called as their operationId ends."""
 
-ERRORS = {
-    "invalid_request_error": "InvalidRequestError",
-    "authentication_error": "AuthenticationError",
-    "permission_error": "PermissionDeniedError",  # PermissionError is a class of Python's own
-    "not_found_error": "NotFoundError",
-    "idempotency_error": "IdempotencyError",
-    "rate_limit_error": "RateLimitError",
-    "api_error": "ServerError",
-}
-"""The class of each `type` of an error. One that is not here is made by the rule, so that a new one breaks nothing."""
-
 COMMON_FIELDS = {"status", "type", "kind", "code", "reason", "format", "account", "plan", "object", "surplus", "events"}
 """Fields whose name alone says too little: their enumerations are named after the record as well."""
 
@@ -53,10 +42,6 @@ def camel(name: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def kebab(name: str) -> str:
-    return snake(name).replace("_", "-")
-
-
 def resource_and_method(operation_id: str, tag: str) -> tuple[str, str]:
     """`payment_links_create` of the tag `Payment links` is `create` of `payment_links`."""
     resource = snake(tag)
@@ -65,7 +50,3 @@ def resource_and_method(operation_id: str, tag: str) -> tuple[str, str]:
         raise ValueError(f"{operation_id} does not begin with its tag: {prefix}")
     method = operation_id.removeprefix(prefix)
     return resource, VERBS.get(method, method)
-
-
-def error_class(error_type: str) -> str:
-    return ERRORS.get(error_type, pascal(error_type))

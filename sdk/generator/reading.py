@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sdk.generator import names
-from sdk.generator.model import Api, Enumeration, ErrorType, Event, Field, Operation, Record, Resource, Type
+from sdk.generator.model import Api, Enumeration, Event, Field, Operation, Record, Resource, Type
 
 Schema = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,6 @@ class Reader:
             records=tuple(sorted(records, key=lambda record: (record.is_request, record.name))),
             enumerations=tuple(sorted(self.enumerations.values(), key=lambda enumeration: enumeration.name)),
             events=tuple(self._events()),
-            errors=tuple(self._errors()),
         )
 
     # Operations
@@ -91,7 +90,6 @@ class Reader:
             result=result,
             item=item,
             formats=tuple(formats),
-            is_sandbox_only=path.endswith("/simulate"),
         )
 
     def _body(self, operation: Schema) -> Record | None:
@@ -211,7 +209,7 @@ class Reader:
                     if found["name"] != "format":
                         yield from _enumerations_in(operation["operationId"], found["name"], found["schema"])
 
-    # Events and errors
+    # Events
 
     def _events(self) -> Iterator[Event]:
         for kind, methods in self.document["webhooks"].items():
@@ -219,22 +217,6 @@ class Reader:
             name = schema["$ref"].rpartition("/")[2]
             record = _referred(self.schemas[name]["properties"]["data"]["properties"]["object"])
             yield Event(kind, name, record, methods["post"]["summary"])
-
-    def _errors(self) -> Iterator[ErrorType]:
-        codes: dict[str, dict[str, None]] = defaultdict(dict)
-        statuses: dict[str, set[int]] = defaultdict(set)
-        for methods in self.document["paths"].values():
-            for operation in methods.values():
-                for status, reply in operation["responses"].items() if isinstance(operation, dict) else ():
-                    if not status.startswith(("4", "5")):
-                        continue
-                    for content in self._resolved(reply).get("content", {}).values():
-                        for example in content.get("examples", {}).values():
-                            error = example["value"]["error"]
-                            codes[error["type"]][error["code"]] = None
-                            statuses[error["type"]].add(int(status))
-        for kind in self.schemas["ErrorReply"]["properties"]["error"]["properties"]["type"]["enum"]:
-            yield ErrorType(kind, names.error_class(kind), tuple(sorted(statuses[kind])), tuple(sorted(codes[kind])))
 
 
 def _newest_version() -> str:

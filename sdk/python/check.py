@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import httpx
 from ballast import AppInfo, AsyncBallast, Ballast, Model, NotFoundError, Webhook
+from ballast._json import camel
 from ballast.cli.events import listening_secret
 from ballast.events import Event, PaymentCompletedEvent, UnknownEvent
 from ballast.models import Payment
@@ -311,11 +312,6 @@ def same(record: T) -> T:
         known -= EXPANDED - sent
         assert known == sent, f"{type(record).__name__}: {known ^ sent}"
     return record
-
-
-def camel(name: str) -> str:
-    first, *others = name.rstrip("_").split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def wait(ask: Callable[[], T], right: Callable[[T], bool]) -> T:

@@ -11,9 +11,9 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypedDict, TypeVar
+from typing import Any, Final, TypedDict
 from urllib.parse import quote
 
 import httpx
@@ -23,7 +23,6 @@ from ballast._errors import ApiConnectionError, ApiStatusError, ApiTimeoutError,
 from ballast._json import dumps, moment
 from ballast._version import __version__
 
-T = TypeVar("T")
 logger = logging.getLogger("ballast")
 
 TIMEOUT_SECONDS: Final = 30.0
@@ -72,13 +71,12 @@ class AppInfo:
 
 
 @dataclass(frozen=True)
-class Call(Generic[T]):
+class Call:
     """One call of a method."""
 
     method: str
     path: str
     """Below /v1, with the ids in it."""
-    read: Callable[[httpx.Response], T]
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -121,7 +119,7 @@ class Core:
     def __repr__(self) -> str:
         return f"<Ballast {self.environment} at {self.base_url}>"
 
-    def exchange(self, call: Call[Any]) -> Generator[httpx.Request | float, httpx.Response | None, httpx.Response]:
+    def exchange(self, call: Call) -> Generator[httpx.Request | float, httpx.Response | None, httpx.Response]:
         """The steps of a call: requests to send, whose reply or RequestError comes back, and seconds to wait."""
         retries = max(0, call.options.get("max_retries", self._max_retries))
         body = b"" if call.body is None else dumps(_given(call.body)).encode()
@@ -159,7 +157,7 @@ class Core:
             yield wait
         raise AssertionError  # the last try has returned or raised
 
-    def _request(self, call: Call[Any], body: bytes, key: str | None) -> httpx.Request:
+    def _request(self, call: Call, body: bytes, key: str | None) -> httpx.Request:
         headers = {
             "Accept": "application/json",
             "Authorization": f"Bearer {self.public_key}",
@@ -208,7 +206,7 @@ def _backoff(number: int) -> float:
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - it only spreads tries
 
 
-def _log(level: int, call: Call[Any], request: httpx.Request, outcome: str, number: int, began: float) -> None:
+def _log(level: int, call: Call, request: httpx.Request, outcome: str, number: int, began: float) -> None:
     """Neither keys nor bodies: whoever reads a log may read neither."""
     milliseconds = round((time.monotonic() - began) * 1000)
     logger.log(

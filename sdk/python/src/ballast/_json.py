@@ -44,11 +44,12 @@ def number(value: Any) -> Any:
 def named(value: Any) -> Any:
     """An object that is sent inside another, with the API's own names: `minimum_amount` is `minimumAmount`."""
     if isinstance(value, Mapping):
-        return {_camel(key): named(inner) for key, inner in value.items()}
+        return {camel(key): named(inner) for key, inner in value.items()}
     return [named(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """The API's name of an argument; `from_` is `from`."""
     first, *others = name.split("_")
     return first + "".join(word.capitalize() for word in others)
 

@@ -10,6 +10,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
+from ballast._json import camel
+
 Decoder = Callable[[Any], Any]
 
 
@@ -36,7 +38,7 @@ def _plan(model: Any) -> tuple[tuple[str, str, Decoder], ...]:
     """Name, the API's name and decoder of each field."""
     hints = get_type_hints(model)
     return tuple(
-        (one.name, one.metadata.get("name") or _camel(one.name), _decoder(hints[one.name]))
+        (one.name, one.metadata.get("name") or camel(one.name), _decoder(hints[one.name]))
         for one in fields(model)
         if one.name != "raw"
     )
@@ -65,8 +67,3 @@ def _decoder(type_: Any) -> Decoder:
 def _where(kinds: type | tuple[type, ...], convert: Decoder) -> Decoder:
     """Converts values of these kinds, and leaves others as they came: null, and what a newer API may send."""
     return lambda value: convert(value) if isinstance(value, kinds) else value
-
-
-def _camel(name: str) -> str:
-    first, *others = name.rstrip("_").split("_")
-    return first + "".join(word.capitalize() for word in others)

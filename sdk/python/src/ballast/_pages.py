@@ -18,7 +18,7 @@ LARGEST_PAGE = 100
 class BasePage(Generic[T]):
     """`data` of one page; `total_count` is exact under all filters."""
 
-    def __init__(self, type_: Callable[..., T], response: httpx.Response, call: Call[Any]) -> None:
+    def __init__(self, type_: Callable[..., T], response: httpx.Response, call: Call) -> None:
         found = json_of(response)
         make = getattr(type_, "from_json", type_)
         self.data: list[T] = [make(one) for one in found["data"]]
@@ -35,7 +35,7 @@ class BasePage(Generic[T]):
         return f"<{type(self).__name__} of {len(self.data)} of {self.total_count}{more}>"
 
     @property
-    def _next(self) -> Call[Any] | None:
+    def _next(self) -> Call | None:
         if not self.has_more or self._cursor is None:
             return None
         query = {**self._call.query, self._direction: self._cursor}
@@ -45,9 +45,7 @@ class BasePage(Generic[T]):
 
 
 class Page(BasePage[T]):
-    def __init__(
-        self, type_: Callable[..., T], transport: Transport, response: httpx.Response, call: Call[Any]
-    ) -> None:
+    def __init__(self, type_: Callable[..., T], transport: Transport, response: httpx.Response, call: Call) -> None:
         super().__init__(type_, response, call)
         self._type = type_
         self._transport = transport
@@ -65,7 +63,7 @@ class Page(BasePage[T]):
 
 class AsyncPage(BasePage[T]):
     def __init__(
-        self, type_: Callable[..., T], transport: AsyncTransport, response: httpx.Response, call: Call[Any]
+        self, type_: Callable[..., T], transport: AsyncTransport, response: httpx.Response, call: Call
     ) -> None:
         super().__init__(type_, response, call)
         self._type = type_
@@ -97,13 +95,9 @@ class AsyncPager(Awaitable[AsyncPage[T]]):
             yield one
 
 
-def list_page(transport: Transport, type_: Callable[..., T], call: Call[Any]) -> Page[T]:
-    listing: Call[Page[T]] = dataclasses.replace(call, read=lambda response: Page(type_, transport, response, call))
-    return transport.send(listing)
+def list_page(transport: Transport, type_: Callable[..., T], call: Call) -> Page[T]:
+    return transport.send(call, lambda response: Page(type_, transport, response, call))
 
 
-def list_pages(transport: AsyncTransport, type_: Callable[..., T], call: Call[Any]) -> AsyncPager[T]:
-    listing: Call[AsyncPage[T]] = dataclasses.replace(
-        call, read=lambda response: AsyncPage(type_, transport, response, call)
-    )
-    return AsyncPager(lambda: transport.send(listing))
+def list_pages(transport: AsyncTransport, type_: Callable[..., T], call: Call) -> AsyncPager[T]:
+    return AsyncPager(lambda: transport.send(call, lambda response: AsyncPage(type_, transport, response, call)))

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
 import httpx
 
@@ -18,9 +18,11 @@ from ballast.events import Event, parse_event
 
 T = TypeVar("T")
 P = ParamSpec("P")
+Read: TypeAlias = Callable[[httpx.Response], T]
+"""What makes of a reply what a method returns."""
 
 
-def json_reader(type_: Callable[..., T]) -> Callable[[httpx.Response], T]:
+def json_reader(type_: Callable[..., T]) -> Read[T]:
     """What makes this type of a reply."""
     return functools.partial(_read_json, type_)
 
@@ -47,7 +49,7 @@ def read_bytes(response: httpx.Response) -> bytes:
 class RawResponse(Generic[T]):
     """A reply as it came, and what it means."""
 
-    def __init__(self, response: httpx.Response, read: Callable[[httpx.Response], T]) -> None:
+    def __init__(self, response: httpx.Response, read: Read[T]) -> None:
         self.http_response = response
         self._read = read
 
@@ -78,10 +80,10 @@ class Transport:
         self.client = client
         self.sleep = sleep
 
-    def send(self, call: Call[T]) -> T:
-        return call.read(self.exchange(call))
+    def send(self, call: Call, read: Read[T]) -> T:
+        return read(self.exchange(call))
 
-    def exchange(self, call: Call[Any]) -> httpx.Response:
+    def exchange(self, call: Call) -> httpx.Response:
         steps = self.core.exchange(call)
         try:
             step = next(steps)
@@ -103,8 +105,8 @@ class Transport:
 class RawTransport(Transport):
     """Returns the reply itself; raw_response() gives the methods of its resource their type."""
 
-    def send(self, call: Call[T]) -> T:
-        return cast("T", RawResponse(self.exchange(call), call.read))
+    def send(self, call: Call, read: Read[T]) -> T:
+        return cast("T", RawResponse(self.exchange(call), read))
 
 
 class AsyncTransport:
@@ -115,10 +117,10 @@ class AsyncTransport:
         self.client = client
         self.sleep = sleep
 
-    async def send(self, call: Call[T]) -> T:
-        return call.read(await self.exchange(call))
+    async def send(self, call: Call, read: Read[T]) -> T:
+        return read(await self.exchange(call))
 
-    async def exchange(self, call: Call[Any]) -> httpx.Response:
+    async def exchange(self, call: Call) -> httpx.Response:
         steps = self.core.exchange(call)
         try:
             step = next(steps)
@@ -138,8 +140,8 @@ class AsyncTransport:
 
 
 class AsyncRawTransport(AsyncTransport):
-    async def send(self, call: Call[T]) -> T:
-        return cast("T", RawResponse(await self.exchange(call), call.read))
+    async def send(self, call: Call, read: Read[T]) -> T:
+        return cast("T", RawResponse(await self.exchange(call), read))
 
 
 def raw_response(method: Callable[P, T]) -> Callable[P, RawResponse[T]]:

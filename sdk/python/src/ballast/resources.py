@@ -130,31 +130,29 @@ class PaymentsResource:
         - `metadata`: Any JSON object of yours, up to 16 KiB; given back as sent.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                "/payments",
-                json_reader(Payment),
-                body={
-                    "amount": number(amount),
-                    "currency": currency,
-                    "cryptocurrency": cryptocurrency,
-                    "network": network,
-                    "merchantWallet": merchant_wallet,
-                    "merchantWallets": named(merchant_wallets),
-                    "cryptocurrencies": cryptocurrencies,
-                    "description": description,
-                    "items": named(items),
-                    "note": note,
-                    "redirectUrl": redirect_url,
-                    "cancelUrl": cancel_url,
-                    "webhookUrl": webhook_url,
-                    "expiresIn": expires_in,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/payments",
+            body={
+                "amount": number(amount),
+                "currency": currency,
+                "cryptocurrency": cryptocurrency,
+                "network": network,
+                "merchantWallet": merchant_wallet,
+                "merchantWallets": named(merchant_wallets),
+                "cryptocurrencies": cryptocurrencies,
+                "description": description,
+                "items": named(items),
+                "note": note,
+                "redirectUrl": redirect_url,
+                "cancelUrl": cancel_url,
+                "webhookUrl": webhook_url,
+                "expiresIn": expires_in,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Payment))
 
     def list(
         self,
@@ -197,10 +195,9 @@ class PaymentsResource:
         - `payment_link`: Only payments made by this payment link.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/payments",
-            json_reader(Payment),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -231,17 +228,15 @@ class PaymentsResource:
           separated by a comma.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/payments/{segment(payment_id)}",
-                json_reader(Payment),
-                query={
-                    "expand": expand,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/payments/{segment(payment_id)}",
+            query={
+                "expand": expand,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Payment))
 
     def update(
         self,
@@ -264,19 +259,17 @@ class PaymentsResource:
         - `metadata`: Names that are set; a name with `null` is removed, and all others stay. At most 16 KiB in all.
         """
 
-        return self._transport.send(
-            Call(
-                "PATCH",
-                f"/payments/{segment(payment_id)}",
-                json_reader(Payment),
-                body={
-                    "description": description,
-                    "note": note,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            f"/payments/{segment(payment_id)}",
+            body={
+                "description": description,
+                "note": note,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Payment))
 
     def cancel(self, payment_id: str, **options: Unpack[WriteOptions]) -> Payment:
         """Cancel a payment.
@@ -286,15 +279,13 @@ class PaymentsResource:
         Scope: `payments:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/cancel",
-                json_reader(Payment),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/cancel",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(Payment))
 
     def close(self, payment_id: str, **options: Unpack[WriteOptions]) -> Payment:
         """Close an underpaid payment early.
@@ -305,15 +296,13 @@ class PaymentsResource:
         Scope: `decisions:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/close",
-                json_reader(Payment),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/close",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(Payment))
 
     def claim(self, payment_id: str, *, transaction_hash: str, **options: Unpack[WriteOptions]) -> Claim:
         """Explain an on-chain transaction.
@@ -326,17 +315,15 @@ class PaymentsResource:
         - `transaction_hash`: 0x and 64 hexadecimal digits on ethereum and polygon, 64 hexadecimal digits on stellar.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/claim",
-                json_reader(Claim),
-                body={
-                    "transactionHash": transaction_hash,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/claim",
+            body={
+                "transactionHash": transaction_hash,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Claim))
 
     def simulate(self, payment_id: str, *, scenario: Scenario, **options: Unpack[WriteOptions]) -> Simulation:
         """Simulate a payment.
@@ -349,17 +336,15 @@ class PaymentsResource:
         - `scenario`: What happens to the payment.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/simulate",
-                json_reader(Simulation),
-                body={
-                    "scenario": scenario,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/simulate",
+            body={
+                "scenario": scenario,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Simulation))
 
     def timeline(
         self,
@@ -381,10 +366,9 @@ class PaymentsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             f"/payments/{segment(payment_id)}/timeline",
-            json_reader(TimelineEntry),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -414,10 +398,9 @@ class PaymentsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             f"/payments/{segment(payment_id)}/transfers",
-            json_reader(PaymentTransfer),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -447,10 +430,9 @@ class PaymentsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             f"/payments/{segment(payment_id)}/discrepancies",
-            json_reader(Discrepancy),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -478,17 +460,15 @@ class PaymentsResource:
         - `note`: Why, for your own records.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/discrepancies/{segment(discrepancy_id)}/accept",
-                json_reader(Discrepancy),
-                body={
-                    "note": note,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/discrepancies/{segment(discrepancy_id)}/accept",
+            body={
+                "note": note,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Discrepancy))
 
 
 class DiscrepanciesResource:
@@ -530,10 +510,9 @@ class DiscrepanciesResource:
         - `kind`: Only those of this kind.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/discrepancies",
-            json_reader(Discrepancy),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -581,20 +560,18 @@ class QuoteResource:
         - `network`: Only this network.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                "/quote",
-                json_reader(Quote),
-                query={
-                    "amount": amount,
-                    "currency": currency,
-                    "cryptocurrency": cryptocurrency,
-                    "network": network,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/quote",
+            query={
+                "amount": amount,
+                "currency": currency,
+                "cryptocurrency": cryptocurrency,
+                "network": network,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Quote))
 
 
 class PaymentLinksResource:
@@ -648,29 +625,27 @@ class PaymentLinksResource:
         - `metadata`: Given to each payment.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                "/payment-links",
-                json_reader(PaymentLink),
-                body={
-                    "description": description,
-                    "currency": currency,
-                    "amount": number(amount),
-                    "minAmount": number(min_amount),
-                    "maxAmount": number(max_amount),
-                    "merchantWallets": named(merchant_wallets),
-                    "cryptocurrencies": cryptocurrencies,
-                    "maxUses": max_uses,
-                    "expiresAt": expires_at,
-                    "expiresIn": expires_in,
-                    "redirectUrl": redirect_url,
-                    "note": note,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/payment-links",
+            body={
+                "description": description,
+                "currency": currency,
+                "amount": number(amount),
+                "minAmount": number(min_amount),
+                "maxAmount": number(max_amount),
+                "merchantWallets": named(merchant_wallets),
+                "cryptocurrencies": cryptocurrencies,
+                "maxUses": max_uses,
+                "expiresAt": expires_at,
+                "expiresIn": expires_in,
+                "redirectUrl": redirect_url,
+                "note": note,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(PaymentLink))
 
     def list(
         self,
@@ -695,10 +670,9 @@ class PaymentLinksResource:
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/payment-links",
-            json_reader(PaymentLink),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -718,14 +692,12 @@ class PaymentLinksResource:
         Scope: `payments:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/payment-links/{segment(link_id)}",
-                json_reader(PaymentLink),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/payment-links/{segment(link_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(PaymentLink))
 
     def update(
         self,
@@ -757,24 +729,22 @@ class PaymentLinksResource:
         - `metadata`: Your own JSON object, as you sent it.
         """
 
-        return self._transport.send(
-            Call(
-                "PATCH",
-                f"/payment-links/{segment(link_id)}",
-                json_reader(PaymentLink),
-                body={
-                    "enabled": enabled,
-                    "description": description,
-                    "note": note,
-                    "maxUses": max_uses,
-                    "expiresAt": expires_at,
-                    "expiresIn": expires_in,
-                    "redirectUrl": redirect_url,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            f"/payment-links/{segment(link_id)}",
+            body={
+                "enabled": enabled,
+                "description": description,
+                "note": note,
+                "maxUses": max_uses,
+                "expiresAt": expires_at,
+                "expiresIn": expires_in,
+                "redirectUrl": redirect_url,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(PaymentLink))
 
 
 class RefundsResource:
@@ -820,24 +790,22 @@ class RefundsResource:
         - `metadata`: Any JSON object of yours, up to 16 KiB; given back as sent.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                "/refunds",
-                json_reader(Refund),
-                body={
-                    "paymentId": payment_id,
-                    "amount": number(amount),
-                    "reason": reason,
-                    "destination": destination,
-                    "memo": memo,
-                    "memoType": memo_type,
-                    "discrepancyId": discrepancy_id,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/refunds",
+            body={
+                "paymentId": payment_id,
+                "amount": number(amount),
+                "reason": reason,
+                "destination": destination,
+                "memo": memo,
+                "memoType": memo_type,
+                "discrepancyId": discrepancy_id,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Refund))
 
     def list(
         self,
@@ -866,10 +834,9 @@ class RefundsResource:
         - `status`: Only refunds in this status.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/refunds",
-            json_reader(Refund),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -891,14 +858,12 @@ class RefundsResource:
         Scope: `refunds:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/refunds/{segment(refund_id)}",
-                json_reader(Refund),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/refunds/{segment(refund_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(Refund))
 
     def cancel(self, refund_id: str, **options: Unpack[WriteOptions]) -> Refund:
         """Cancel a refund.
@@ -908,15 +873,13 @@ class RefundsResource:
         Scope: `refunds:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/refunds/{segment(refund_id)}/cancel",
-                json_reader(Refund),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/refunds/{segment(refund_id)}/cancel",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(Refund))
 
     def give_destination(
         self,
@@ -940,19 +903,17 @@ class RefundsResource:
           number is an id, anything else text.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/refunds/{segment(refund_id)}/destination",
-                json_reader(Refund),
-                body={
-                    "destination": destination,
-                    "memo": memo,
-                    "memoType": memo_type,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/refunds/{segment(refund_id)}/destination",
+            body={
+                "destination": destination,
+                "memo": memo,
+                "memoType": memo_type,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Refund))
 
 
 class SettlementsResource:
@@ -991,10 +952,9 @@ class SettlementsResource:
         - `end_date`: Created at or before this ISO 8601 date or time, UTC; a date means its end.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/settlements",
-            json_reader(Settlement),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -1015,14 +975,12 @@ class SettlementsResource:
         Scope: `settlements:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                "/settlements/next",
-                json_reader(NextSettlements),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/settlements/next",
+            options=options,
         )
+        return self._transport.send(call, json_reader(NextSettlements))
 
     def get(self, settlement_id: str, **options: Unpack[RequestOptions]) -> Settlement:
         """Get a settlement.
@@ -1032,14 +990,12 @@ class SettlementsResource:
         Scope: `settlements:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/settlements/{segment(settlement_id)}",
-                json_reader(Settlement),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/settlements/{segment(settlement_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(Settlement))
 
     def statement(self, settlement_id: str, **options: Unpack[RequestOptions]) -> Statement:
         """Get the statement of a settlement.
@@ -1050,30 +1006,26 @@ class SettlementsResource:
         Scope: `settlements:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/settlements/{segment(settlement_id)}/statement",
-                json_reader(Statement),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/settlements/{segment(settlement_id)}/statement",
+            options=options,
         )
+        return self._transport.send(call, json_reader(Statement))
 
     def download_statement(
         self, settlement_id: str, *, format: Literal["csv",], **options: Unpack[RequestOptions]
     ) -> bytes:
         """Get the statement of a settlement, as a file."""
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/settlements/{segment(settlement_id)}/statement",
-                read_bytes,
-                query={
-                    "format": format,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/settlements/{segment(settlement_id)}/statement",
+            query={
+                "format": format,
+            },
+            options=options,
         )
+        return self._transport.send(call, read_bytes)
 
 
 class StatementsResource:
@@ -1106,10 +1058,9 @@ class StatementsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/statements",
-            json_reader(Month),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -1133,17 +1084,15 @@ class StatementsResource:
         - `currency`: Values balances and entries, beside your settlement currency. Unless given, that of invoices.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/statements/{segment(month)}",
-                json_reader(MonthlyStatement),
-                query={
-                    "currency": currency,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/statements/{segment(month)}",
+            query={
+                "currency": currency,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(MonthlyStatement))
 
     def download(
         self,
@@ -1157,18 +1106,16 @@ class StatementsResource:
         **options: Unpack[RequestOptions],
     ) -> bytes:
         """Get a monthly statement, as a file."""
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/statements/{segment(month)}",
-                read_bytes,
-                query={
-                    "currency": currency,
-                    "format": format,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/statements/{segment(month)}",
+            query={
+                "currency": currency,
+                "format": format,
+            },
+            options=options,
         )
+        return self._transport.send(call, read_bytes)
 
 
 class InvoicesResource:
@@ -1207,10 +1154,9 @@ class InvoicesResource:
         - `kind`: Only this kind.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/invoices",
-            json_reader(Invoice),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -1231,14 +1177,12 @@ class InvoicesResource:
         Scope: `settlements:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/invoices/{segment(invoice_id)}",
-                json_reader(Invoice),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/invoices/{segment(invoice_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(Invoice))
 
     def download(
         self,
@@ -1251,17 +1195,15 @@ class InvoicesResource:
         **options: Unpack[RequestOptions],
     ) -> bytes:
         """Get an invoice, as a file."""
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/invoices/{segment(invoice_id)}",
-                read_bytes,
-                query={
-                    "format": format,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/invoices/{segment(invoice_id)}",
+            query={
+                "format": format,
+            },
+            options=options,
         )
+        return self._transport.send(call, read_bytes)
 
 
 class WebhooksResource:
@@ -1295,19 +1237,17 @@ class WebhooksResource:
         - `description`: A note of your own.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                "/webhooks",
-                json_reader(WebhookEndpointWithSecret),
-                body={
-                    "url": url,
-                    "events": events,
-                    "description": description,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/webhooks",
+            body={
+                "url": url,
+                "events": events,
+                "description": description,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(WebhookEndpointWithSecret))
 
     def list(
         self,
@@ -1328,10 +1268,9 @@ class WebhooksResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/webhooks",
-            json_reader(WebhookEndpoint),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -1349,15 +1288,13 @@ class WebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                "/webhooks/signing-secret/rotate",
-                json_reader(AccountSecret),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/webhooks/signing-secret/rotate",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(AccountSecret))
 
     def get(self, webhook_id: str, **options: Unpack[RequestOptions]) -> WebhookEndpoint:
         """Get a webhook.
@@ -1367,14 +1304,12 @@ class WebhooksResource:
         Scope: `webhooks:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/webhooks/{segment(webhook_id)}",
-                json_reader(WebhookEndpoint),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/webhooks/{segment(webhook_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(WebhookEndpoint))
 
     def update(
         self,
@@ -1398,20 +1333,18 @@ class WebhooksResource:
         - `status`: Disabling discards what waits to be sent.
         """
 
-        return self._transport.send(
-            Call(
-                "PATCH",
-                f"/webhooks/{segment(webhook_id)}",
-                json_reader(WebhookEndpoint),
-                body={
-                    "url": url,
-                    "events": events,
-                    "description": description,
-                    "status": status,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            f"/webhooks/{segment(webhook_id)}",
+            body={
+                "url": url,
+                "events": events,
+                "description": description,
+                "status": status,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(WebhookEndpoint))
 
     def delete(self, webhook_id: str, **options: Unpack[RequestOptions]) -> DeletedWebhook:
         """Delete a webhook.
@@ -1421,14 +1354,12 @@ class WebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "DELETE",
-                f"/webhooks/{segment(webhook_id)}",
-                json_reader(DeletedWebhook),
-                options=options,
-            )
+        call = Call(
+            "DELETE",
+            f"/webhooks/{segment(webhook_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(DeletedWebhook))
 
     def test(self, webhook_id: str, **options: Unpack[WriteOptions]) -> Delivery:
         """Send a test event.
@@ -1438,15 +1369,13 @@ class WebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/webhooks/{segment(webhook_id)}/test",
-                json_reader(Delivery),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id)}/test",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(Delivery))
 
     def rotate(self, webhook_id: str, **options: Unpack[WriteOptions]) -> WebhookEndpointWithSecret:
         """Rotate a webhook's signing secret.
@@ -1456,15 +1385,13 @@ class WebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/webhooks/{segment(webhook_id)}/rotate",
-                json_reader(WebhookEndpointWithSecret),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id)}/rotate",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(WebhookEndpointWithSecret))
 
     def replay(
         self,
@@ -1487,19 +1414,17 @@ class WebhooksResource:
         - `types`: Only these; otherwise all the webhook listens to.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/webhooks/{segment(webhook_id)}/replay",
-                json_reader(Replay),
-                body={
-                    "createdGte": created_gte,
-                    "createdLte": created_lte,
-                    "types": types,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id)}/replay",
+            body={
+                "createdGte": created_gte,
+                "createdLte": created_lte,
+                "types": types,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Replay))
 
 
 class EventsResource:
@@ -1538,10 +1463,9 @@ class EventsResource:
         - `type`: Only events of this type.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/events",
-            read_event,
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -1562,14 +1486,12 @@ class EventsResource:
         Scope: `webhooks:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/events/{segment(event_id)}",
-                read_event,
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/events/{segment(event_id)}",
+            options=options,
         )
+        return self._transport.send(call, read_event)
 
 
 class DeliveriesResource:
@@ -1612,10 +1534,9 @@ class DeliveriesResource:
         - `status`: Only those in this status.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/deliveries",
-            json_reader(Delivery),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -1638,14 +1559,12 @@ class DeliveriesResource:
         Scope: `webhooks:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                f"/deliveries/{segment(delivery_id)}",
-                json_reader(Delivery),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/deliveries/{segment(delivery_id)}",
+            options=options,
         )
+        return self._transport.send(call, json_reader(Delivery))
 
     def redeliver(self, delivery_id: str, **options: Unpack[WriteOptions]) -> Delivery:
         """Send a delivery again.
@@ -1655,15 +1574,13 @@ class DeliveriesResource:
         Scope: `webhooks:write`.
         """
 
-        return self._transport.send(
-            Call(
-                "POST",
-                f"/deliveries/{segment(delivery_id)}/redeliver",
-                json_reader(Delivery),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/deliveries/{segment(delivery_id)}/redeliver",
+            body={},
+            options=options,
         )
+        return self._transport.send(call, json_reader(Delivery))
 
 
 class MerchantResource:
@@ -1685,14 +1602,12 @@ class MerchantResource:
         Scope: `merchant:read`.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                "/merchant",
-                json_reader(Merchant),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/merchant",
+            options=options,
         )
+        return self._transport.send(call, json_reader(Merchant))
 
     def update_settings(
         self,
@@ -1724,23 +1639,21 @@ class MerchantResource:
         - `wallet_allow_list`: Wallets that payments may name as merchantWallet; an empty list allows any.
         """
 
-        return self._transport.send(
-            Call(
-                "PATCH",
-                "/merchant/settings",
-                json_reader(Merchant),
-                body={
-                    "settlementCurrency": settlement_currency,
-                    "settlementSchedule": named(settlement_schedule),
-                    "paymentTolerance": payment_tolerance,
-                    "latePayments": late_payments,
-                    "surplus": surplus,
-                    "surplusKept": surplus_kept,
-                    "walletAllowList": wallet_allow_list,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            "/merchant/settings",
+            body={
+                "settlementCurrency": settlement_currency,
+                "settlementSchedule": named(settlement_schedule),
+                "paymentTolerance": payment_tolerance,
+                "latePayments": late_payments,
+                "surplus": surplus,
+                "surplusKept": surplus_kept,
+                "walletAllowList": wallet_allow_list,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Merchant))
 
 
 class BalanceResource:
@@ -1764,17 +1677,15 @@ class BalanceResource:
         - `at`: The balance as it was at this ISO 8601 time, UTC; a date means its end. Left out, as it is now.
         """
 
-        return self._transport.send(
-            Call(
-                "GET",
-                "/balance",
-                json_reader(Balance),
-                query={
-                    "at": at,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/balance",
+            query={
+                "at": at,
+            },
+            options=options,
         )
+        return self._transport.send(call, json_reader(Balance))
 
 
 class PaymentsWithRawResponse:
@@ -1973,31 +1884,29 @@ class AsyncPaymentsResource:
         - `metadata`: Any JSON object of yours, up to 16 KiB; given back as sent.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                "/payments",
-                json_reader(Payment),
-                body={
-                    "amount": number(amount),
-                    "currency": currency,
-                    "cryptocurrency": cryptocurrency,
-                    "network": network,
-                    "merchantWallet": merchant_wallet,
-                    "merchantWallets": named(merchant_wallets),
-                    "cryptocurrencies": cryptocurrencies,
-                    "description": description,
-                    "items": named(items),
-                    "note": note,
-                    "redirectUrl": redirect_url,
-                    "cancelUrl": cancel_url,
-                    "webhookUrl": webhook_url,
-                    "expiresIn": expires_in,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/payments",
+            body={
+                "amount": number(amount),
+                "currency": currency,
+                "cryptocurrency": cryptocurrency,
+                "network": network,
+                "merchantWallet": merchant_wallet,
+                "merchantWallets": named(merchant_wallets),
+                "cryptocurrencies": cryptocurrencies,
+                "description": description,
+                "items": named(items),
+                "note": note,
+                "redirectUrl": redirect_url,
+                "cancelUrl": cancel_url,
+                "webhookUrl": webhook_url,
+                "expiresIn": expires_in,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Payment))
 
     def list(
         self,
@@ -2040,10 +1949,9 @@ class AsyncPaymentsResource:
         - `payment_link`: Only payments made by this payment link.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/payments",
-            json_reader(Payment),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2074,17 +1982,15 @@ class AsyncPaymentsResource:
           separated by a comma.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/payments/{segment(payment_id)}",
-                json_reader(Payment),
-                query={
-                    "expand": expand,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/payments/{segment(payment_id)}",
+            query={
+                "expand": expand,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Payment))
 
     async def update(
         self,
@@ -2107,19 +2013,17 @@ class AsyncPaymentsResource:
         - `metadata`: Names that are set; a name with `null` is removed, and all others stay. At most 16 KiB in all.
         """
 
-        return await self._transport.send(
-            Call(
-                "PATCH",
-                f"/payments/{segment(payment_id)}",
-                json_reader(Payment),
-                body={
-                    "description": description,
-                    "note": note,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            f"/payments/{segment(payment_id)}",
+            body={
+                "description": description,
+                "note": note,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Payment))
 
     async def cancel(self, payment_id: str, **options: Unpack[WriteOptions]) -> Payment:
         """Cancel a payment.
@@ -2129,15 +2033,13 @@ class AsyncPaymentsResource:
         Scope: `payments:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/cancel",
-                json_reader(Payment),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/cancel",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Payment))
 
     async def close(self, payment_id: str, **options: Unpack[WriteOptions]) -> Payment:
         """Close an underpaid payment early.
@@ -2148,15 +2050,13 @@ class AsyncPaymentsResource:
         Scope: `decisions:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/close",
-                json_reader(Payment),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/close",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Payment))
 
     async def claim(self, payment_id: str, *, transaction_hash: str, **options: Unpack[WriteOptions]) -> Claim:
         """Explain an on-chain transaction.
@@ -2169,17 +2069,15 @@ class AsyncPaymentsResource:
         - `transaction_hash`: 0x and 64 hexadecimal digits on ethereum and polygon, 64 hexadecimal digits on stellar.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/claim",
-                json_reader(Claim),
-                body={
-                    "transactionHash": transaction_hash,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/claim",
+            body={
+                "transactionHash": transaction_hash,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Claim))
 
     async def simulate(self, payment_id: str, *, scenario: Scenario, **options: Unpack[WriteOptions]) -> Simulation:
         """Simulate a payment.
@@ -2192,17 +2090,15 @@ class AsyncPaymentsResource:
         - `scenario`: What happens to the payment.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/simulate",
-                json_reader(Simulation),
-                body={
-                    "scenario": scenario,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/simulate",
+            body={
+                "scenario": scenario,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Simulation))
 
     def timeline(
         self,
@@ -2224,10 +2120,9 @@ class AsyncPaymentsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             f"/payments/{segment(payment_id)}/timeline",
-            json_reader(TimelineEntry),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2257,10 +2152,9 @@ class AsyncPaymentsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             f"/payments/{segment(payment_id)}/transfers",
-            json_reader(PaymentTransfer),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2290,10 +2184,9 @@ class AsyncPaymentsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             f"/payments/{segment(payment_id)}/discrepancies",
-            json_reader(Discrepancy),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2321,17 +2214,15 @@ class AsyncPaymentsResource:
         - `note`: Why, for your own records.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/payments/{segment(payment_id)}/discrepancies/{segment(discrepancy_id)}/accept",
-                json_reader(Discrepancy),
-                body={
-                    "note": note,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/payments/{segment(payment_id)}/discrepancies/{segment(discrepancy_id)}/accept",
+            body={
+                "note": note,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Discrepancy))
 
 
 class AsyncDiscrepanciesResource:
@@ -2373,10 +2264,9 @@ class AsyncDiscrepanciesResource:
         - `kind`: Only those of this kind.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/discrepancies",
-            json_reader(Discrepancy),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2424,20 +2314,18 @@ class AsyncQuoteResource:
         - `network`: Only this network.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                "/quote",
-                json_reader(Quote),
-                query={
-                    "amount": amount,
-                    "currency": currency,
-                    "cryptocurrency": cryptocurrency,
-                    "network": network,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/quote",
+            query={
+                "amount": amount,
+                "currency": currency,
+                "cryptocurrency": cryptocurrency,
+                "network": network,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Quote))
 
 
 class AsyncPaymentLinksResource:
@@ -2491,29 +2379,27 @@ class AsyncPaymentLinksResource:
         - `metadata`: Given to each payment.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                "/payment-links",
-                json_reader(PaymentLink),
-                body={
-                    "description": description,
-                    "currency": currency,
-                    "amount": number(amount),
-                    "minAmount": number(min_amount),
-                    "maxAmount": number(max_amount),
-                    "merchantWallets": named(merchant_wallets),
-                    "cryptocurrencies": cryptocurrencies,
-                    "maxUses": max_uses,
-                    "expiresAt": expires_at,
-                    "expiresIn": expires_in,
-                    "redirectUrl": redirect_url,
-                    "note": note,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/payment-links",
+            body={
+                "description": description,
+                "currency": currency,
+                "amount": number(amount),
+                "minAmount": number(min_amount),
+                "maxAmount": number(max_amount),
+                "merchantWallets": named(merchant_wallets),
+                "cryptocurrencies": cryptocurrencies,
+                "maxUses": max_uses,
+                "expiresAt": expires_at,
+                "expiresIn": expires_in,
+                "redirectUrl": redirect_url,
+                "note": note,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(PaymentLink))
 
     def list(
         self,
@@ -2538,10 +2424,9 @@ class AsyncPaymentLinksResource:
         - `created_lte`: Created at or before this ISO 8601 time, UTC; a date means its end.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/payment-links",
-            json_reader(PaymentLink),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2561,14 +2446,12 @@ class AsyncPaymentLinksResource:
         Scope: `payments:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/payment-links/{segment(link_id)}",
-                json_reader(PaymentLink),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/payment-links/{segment(link_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(PaymentLink))
 
     async def update(
         self,
@@ -2600,24 +2483,22 @@ class AsyncPaymentLinksResource:
         - `metadata`: Your own JSON object, as you sent it.
         """
 
-        return await self._transport.send(
-            Call(
-                "PATCH",
-                f"/payment-links/{segment(link_id)}",
-                json_reader(PaymentLink),
-                body={
-                    "enabled": enabled,
-                    "description": description,
-                    "note": note,
-                    "maxUses": max_uses,
-                    "expiresAt": expires_at,
-                    "expiresIn": expires_in,
-                    "redirectUrl": redirect_url,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            f"/payment-links/{segment(link_id)}",
+            body={
+                "enabled": enabled,
+                "description": description,
+                "note": note,
+                "maxUses": max_uses,
+                "expiresAt": expires_at,
+                "expiresIn": expires_in,
+                "redirectUrl": redirect_url,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(PaymentLink))
 
 
 class AsyncRefundsResource:
@@ -2663,24 +2544,22 @@ class AsyncRefundsResource:
         - `metadata`: Any JSON object of yours, up to 16 KiB; given back as sent.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                "/refunds",
-                json_reader(Refund),
-                body={
-                    "paymentId": payment_id,
-                    "amount": number(amount),
-                    "reason": reason,
-                    "destination": destination,
-                    "memo": memo,
-                    "memoType": memo_type,
-                    "discrepancyId": discrepancy_id,
-                    "metadata": metadata,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/refunds",
+            body={
+                "paymentId": payment_id,
+                "amount": number(amount),
+                "reason": reason,
+                "destination": destination,
+                "memo": memo,
+                "memoType": memo_type,
+                "discrepancyId": discrepancy_id,
+                "metadata": metadata,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Refund))
 
     def list(
         self,
@@ -2709,10 +2588,9 @@ class AsyncRefundsResource:
         - `status`: Only refunds in this status.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/refunds",
-            json_reader(Refund),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2734,14 +2612,12 @@ class AsyncRefundsResource:
         Scope: `refunds:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/refunds/{segment(refund_id)}",
-                json_reader(Refund),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/refunds/{segment(refund_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Refund))
 
     async def cancel(self, refund_id: str, **options: Unpack[WriteOptions]) -> Refund:
         """Cancel a refund.
@@ -2751,15 +2627,13 @@ class AsyncRefundsResource:
         Scope: `refunds:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/refunds/{segment(refund_id)}/cancel",
-                json_reader(Refund),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/refunds/{segment(refund_id)}/cancel",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Refund))
 
     async def give_destination(
         self,
@@ -2783,19 +2657,17 @@ class AsyncRefundsResource:
           number is an id, anything else text.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/refunds/{segment(refund_id)}/destination",
-                json_reader(Refund),
-                body={
-                    "destination": destination,
-                    "memo": memo,
-                    "memoType": memo_type,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/refunds/{segment(refund_id)}/destination",
+            body={
+                "destination": destination,
+                "memo": memo,
+                "memoType": memo_type,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Refund))
 
 
 class AsyncSettlementsResource:
@@ -2834,10 +2706,9 @@ class AsyncSettlementsResource:
         - `end_date`: Created at or before this ISO 8601 date or time, UTC; a date means its end.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/settlements",
-            json_reader(Settlement),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2858,14 +2729,12 @@ class AsyncSettlementsResource:
         Scope: `settlements:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                "/settlements/next",
-                json_reader(NextSettlements),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/settlements/next",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(NextSettlements))
 
     async def get(self, settlement_id: str, **options: Unpack[RequestOptions]) -> Settlement:
         """Get a settlement.
@@ -2875,14 +2744,12 @@ class AsyncSettlementsResource:
         Scope: `settlements:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/settlements/{segment(settlement_id)}",
-                json_reader(Settlement),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/settlements/{segment(settlement_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Settlement))
 
     async def statement(self, settlement_id: str, **options: Unpack[RequestOptions]) -> Statement:
         """Get the statement of a settlement.
@@ -2893,30 +2760,26 @@ class AsyncSettlementsResource:
         Scope: `settlements:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/settlements/{segment(settlement_id)}/statement",
-                json_reader(Statement),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/settlements/{segment(settlement_id)}/statement",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Statement))
 
     async def download_statement(
         self, settlement_id: str, *, format: Literal["csv",], **options: Unpack[RequestOptions]
     ) -> bytes:
         """Get the statement of a settlement, as a file."""
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/settlements/{segment(settlement_id)}/statement",
-                read_bytes,
-                query={
-                    "format": format,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/settlements/{segment(settlement_id)}/statement",
+            query={
+                "format": format,
+            },
+            options=options,
         )
+        return await self._transport.send(call, read_bytes)
 
 
 class AsyncStatementsResource:
@@ -2949,10 +2812,9 @@ class AsyncStatementsResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/statements",
-            json_reader(Month),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -2976,17 +2838,15 @@ class AsyncStatementsResource:
         - `currency`: Values balances and entries, beside your settlement currency. Unless given, that of invoices.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/statements/{segment(month)}",
-                json_reader(MonthlyStatement),
-                query={
-                    "currency": currency,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/statements/{segment(month)}",
+            query={
+                "currency": currency,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(MonthlyStatement))
 
     async def download(
         self,
@@ -3000,18 +2860,16 @@ class AsyncStatementsResource:
         **options: Unpack[RequestOptions],
     ) -> bytes:
         """Get a monthly statement, as a file."""
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/statements/{segment(month)}",
-                read_bytes,
-                query={
-                    "currency": currency,
-                    "format": format,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/statements/{segment(month)}",
+            query={
+                "currency": currency,
+                "format": format,
+            },
+            options=options,
         )
+        return await self._transport.send(call, read_bytes)
 
 
 class AsyncInvoicesResource:
@@ -3050,10 +2908,9 @@ class AsyncInvoicesResource:
         - `kind`: Only this kind.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/invoices",
-            json_reader(Invoice),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -3074,14 +2931,12 @@ class AsyncInvoicesResource:
         Scope: `settlements:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/invoices/{segment(invoice_id)}",
-                json_reader(Invoice),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/invoices/{segment(invoice_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Invoice))
 
     async def download(
         self,
@@ -3094,17 +2949,15 @@ class AsyncInvoicesResource:
         **options: Unpack[RequestOptions],
     ) -> bytes:
         """Get an invoice, as a file."""
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/invoices/{segment(invoice_id)}",
-                read_bytes,
-                query={
-                    "format": format,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/invoices/{segment(invoice_id)}",
+            query={
+                "format": format,
+            },
+            options=options,
         )
+        return await self._transport.send(call, read_bytes)
 
 
 class AsyncWebhooksResource:
@@ -3138,19 +2991,17 @@ class AsyncWebhooksResource:
         - `description`: A note of your own.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                "/webhooks",
-                json_reader(WebhookEndpointWithSecret),
-                body={
-                    "url": url,
-                    "events": events,
-                    "description": description,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/webhooks",
+            body={
+                "url": url,
+                "events": events,
+                "description": description,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(WebhookEndpointWithSecret))
 
     def list(
         self,
@@ -3171,10 +3022,9 @@ class AsyncWebhooksResource:
         - `ending_before`: The `id` of the first record of the page after: the page before it, newest first as well.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/webhooks",
-            json_reader(WebhookEndpoint),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -3192,15 +3042,13 @@ class AsyncWebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                "/webhooks/signing-secret/rotate",
-                json_reader(AccountSecret),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            "/webhooks/signing-secret/rotate",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(AccountSecret))
 
     async def get(self, webhook_id: str, **options: Unpack[RequestOptions]) -> WebhookEndpoint:
         """Get a webhook.
@@ -3210,14 +3058,12 @@ class AsyncWebhooksResource:
         Scope: `webhooks:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/webhooks/{segment(webhook_id)}",
-                json_reader(WebhookEndpoint),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/webhooks/{segment(webhook_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(WebhookEndpoint))
 
     async def update(
         self,
@@ -3241,20 +3087,18 @@ class AsyncWebhooksResource:
         - `status`: Disabling discards what waits to be sent.
         """
 
-        return await self._transport.send(
-            Call(
-                "PATCH",
-                f"/webhooks/{segment(webhook_id)}",
-                json_reader(WebhookEndpoint),
-                body={
-                    "url": url,
-                    "events": events,
-                    "description": description,
-                    "status": status,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            f"/webhooks/{segment(webhook_id)}",
+            body={
+                "url": url,
+                "events": events,
+                "description": description,
+                "status": status,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(WebhookEndpoint))
 
     async def delete(self, webhook_id: str, **options: Unpack[RequestOptions]) -> DeletedWebhook:
         """Delete a webhook.
@@ -3264,14 +3108,12 @@ class AsyncWebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "DELETE",
-                f"/webhooks/{segment(webhook_id)}",
-                json_reader(DeletedWebhook),
-                options=options,
-            )
+        call = Call(
+            "DELETE",
+            f"/webhooks/{segment(webhook_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(DeletedWebhook))
 
     async def test(self, webhook_id: str, **options: Unpack[WriteOptions]) -> Delivery:
         """Send a test event.
@@ -3281,15 +3123,13 @@ class AsyncWebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/webhooks/{segment(webhook_id)}/test",
-                json_reader(Delivery),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id)}/test",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Delivery))
 
     async def rotate(self, webhook_id: str, **options: Unpack[WriteOptions]) -> WebhookEndpointWithSecret:
         """Rotate a webhook's signing secret.
@@ -3299,15 +3139,13 @@ class AsyncWebhooksResource:
         Scope: `webhooks:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/webhooks/{segment(webhook_id)}/rotate",
-                json_reader(WebhookEndpointWithSecret),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id)}/rotate",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(WebhookEndpointWithSecret))
 
     async def replay(
         self,
@@ -3330,19 +3168,17 @@ class AsyncWebhooksResource:
         - `types`: Only these; otherwise all the webhook listens to.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/webhooks/{segment(webhook_id)}/replay",
-                json_reader(Replay),
-                body={
-                    "createdGte": created_gte,
-                    "createdLte": created_lte,
-                    "types": types,
-                },
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/webhooks/{segment(webhook_id)}/replay",
+            body={
+                "createdGte": created_gte,
+                "createdLte": created_lte,
+                "types": types,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Replay))
 
 
 class AsyncEventsResource:
@@ -3381,10 +3217,9 @@ class AsyncEventsResource:
         - `type`: Only events of this type.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/events",
-            read_event,
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -3405,14 +3240,12 @@ class AsyncEventsResource:
         Scope: `webhooks:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/events/{segment(event_id)}",
-                read_event,
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/events/{segment(event_id)}",
+            options=options,
         )
+        return await self._transport.send(call, read_event)
 
 
 class AsyncDeliveriesResource:
@@ -3455,10 +3288,9 @@ class AsyncDeliveriesResource:
         - `status`: Only those in this status.
         """
 
-        call: Call[Any] = Call(
+        call = Call(
             "GET",
             "/deliveries",
-            json_reader(Delivery),
             query={
                 "limit": limit,
                 "starting_after": starting_after,
@@ -3481,14 +3313,12 @@ class AsyncDeliveriesResource:
         Scope: `webhooks:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                f"/deliveries/{segment(delivery_id)}",
-                json_reader(Delivery),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            f"/deliveries/{segment(delivery_id)}",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Delivery))
 
     async def redeliver(self, delivery_id: str, **options: Unpack[WriteOptions]) -> Delivery:
         """Send a delivery again.
@@ -3498,15 +3328,13 @@ class AsyncDeliveriesResource:
         Scope: `webhooks:write`.
         """
 
-        return await self._transport.send(
-            Call(
-                "POST",
-                f"/deliveries/{segment(delivery_id)}/redeliver",
-                json_reader(Delivery),
-                body={},
-                options=options,
-            )
+        call = Call(
+            "POST",
+            f"/deliveries/{segment(delivery_id)}/redeliver",
+            body={},
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Delivery))
 
 
 class AsyncMerchantResource:
@@ -3528,14 +3356,12 @@ class AsyncMerchantResource:
         Scope: `merchant:read`.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                "/merchant",
-                json_reader(Merchant),
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/merchant",
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Merchant))
 
     async def update_settings(
         self,
@@ -3567,23 +3393,21 @@ class AsyncMerchantResource:
         - `wallet_allow_list`: Wallets that payments may name as merchantWallet; an empty list allows any.
         """
 
-        return await self._transport.send(
-            Call(
-                "PATCH",
-                "/merchant/settings",
-                json_reader(Merchant),
-                body={
-                    "settlementCurrency": settlement_currency,
-                    "settlementSchedule": named(settlement_schedule),
-                    "paymentTolerance": payment_tolerance,
-                    "latePayments": late_payments,
-                    "surplus": surplus,
-                    "surplusKept": surplus_kept,
-                    "walletAllowList": wallet_allow_list,
-                },
-                options=options,
-            )
+        call = Call(
+            "PATCH",
+            "/merchant/settings",
+            body={
+                "settlementCurrency": settlement_currency,
+                "settlementSchedule": named(settlement_schedule),
+                "paymentTolerance": payment_tolerance,
+                "latePayments": late_payments,
+                "surplus": surplus,
+                "surplusKept": surplus_kept,
+                "walletAllowList": wallet_allow_list,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Merchant))
 
 
 class AsyncBalanceResource:
@@ -3607,17 +3431,15 @@ class AsyncBalanceResource:
         - `at`: The balance as it was at this ISO 8601 time, UTC; a date means its end. Left out, as it is now.
         """
 
-        return await self._transport.send(
-            Call(
-                "GET",
-                "/balance",
-                json_reader(Balance),
-                query={
-                    "at": at,
-                },
-                options=options,
-            )
+        call = Call(
+            "GET",
+            "/balance",
+            query={
+                "at": at,
+            },
+            options=options,
         )
+        return await self._transport.send(call, json_reader(Balance))
 
 
 class AsyncPaymentsWithRawResponse:
