@@ -9,13 +9,16 @@ import signal
 import sys
 import time
 from contextlib import ExitStack
-from threading import Event, Thread
+from threading import Thread
+from types import FrameType
 
 from ballast import Ballast
 
 from ballast_sandbox import preparing
 from ballast_sandbox.control import Control
-from ballast_sandbox.running import NotStarted, Product, new_folder
+from ballast_sandbox.running import NotStarted, Product
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> int:
@@ -26,22 +29,28 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print addresses and keys as one line of JSON")
     parser.add_argument("--until-stdin-ends", action="store_true", help="stop with the program that started it")
     options = parser.parse_args()
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: stop.set())
+    for number in STOP_SIGNALS:
+        signal.signal(number, _stop)
     if options.until_stdin_ends:
-        Thread(target=_stop_at_end_of_stdin, args=[stop], daemon=True).start()
+        Thread(target=_stop_at_end_of_stdin, daemon=True).start()
     try:
-        return prepare(options) if options.command == "prepare" else run(options, stop)
+        return prepare(options) if options.command == "prepare" else run(options)
     except (preparing.CannotPrepare, NotStarted) as error:
         print(error, file=sys.stderr)
         return 1
 
 
-def _stop_at_end_of_stdin(stop: Event) -> None:
+def _stop(*_: int | FrameType | None) -> None:
+    """End this program, whatever it is doing, with what it has started."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the end
+    sys.exit(0)
+
+
+def _stop_at_end_of_stdin() -> None:
     while os.read(0, 1024):  # not sys.stdin, whose lock would be held when this program ends by itself
         pass
-    stop.set()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def prepare(options: argparse.Namespace) -> int:
@@ -51,14 +60,14 @@ def prepare(options: argparse.Namespace) -> int:
     return 0
 
 
-def run(options: argparse.Namespace, stop: Event) -> int:
+def run(options: argparse.Namespace) -> int:
     began = time.monotonic()
     cache = preparing.cache_folder()
     source = preparing.find_source(options.source, cache)
     python = preparing.find_python(source, cache)
     database = preparing.find_database(source, python, cache)
     with ExitStack() as stack:
-        var = stack.enter_context(new_folder())
+        var = stack.enter_context(preparing.new_folder())
         preparing.unpack_database(database, var)
         product = Product(source, python, var)
         control = stack.enter_context(Control(product, options.port))
@@ -68,9 +77,9 @@ def run(options: argparse.Namespace, stop: Event) -> int:
         stack.callback(control.shutdown)
         control.about = _about(product, control)
         _announce(control.about, time.monotonic() - began, as_json=options.json)
-        while product.is_running and not stop.wait(0.2):
-            pass
-        return 0 if stop.is_set() else 1
+        while product.is_running:
+            time.sleep(0.2)
+    return 1
 
 
 def _about(product: Product, control: Control) -> dict[str, str]:

@@ -3,13 +3,16 @@
 GET    /                 addresses and keys
 POST   /clock/advance    {"days": 1, "hours": 1, "minutes": 1, "seconds": 1} → {"now": …, "secondsAhead": …}
 GET    /webhooks         {"data": [delivery, …]} in the order of arrival
-DELETE /webhooks         forgets them
+DELETE /webhooks         forgets them, and what was asked for the next ones
 PUT    /webhooks/answer  {"status": 500, "times": 2}: what the next deliveries get instead of 200
+
+It has no password: programs of this machine may use it, pages in a browser may not.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -32,6 +35,7 @@ class Control(ThreadingHTTPServer):
         self.product = product
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.about: dict[str, str] = {}
+        self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
         self.path_of_webhooks = f"/received/{secrets.token_hex(8)}"
         self._deliveries: list[dict[str, Any]] = []
         self._answers: list[int] = []
@@ -41,7 +45,7 @@ class Control(ThreadingHTTPServer):
         if not body or set(body) - UNITS:
             raise ValueError(f"one or more of {', '.join(sorted(UNITS))}")
         with self._moving:
-            self.product.advance(int(timedelta(**body).total_seconds()))
+            self.product.advance(math.ceil(timedelta(**body).total_seconds()))
         return self.now()
 
     def now(self) -> dict[str, Any]:
@@ -85,6 +89,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         text = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        # A browser names the page that asks, and a page whose name was made to mean this machine has its own as Host.
+        if "Origin" in self.headers or self.headers.get("Host") not in self.server.hosts:
+            return self._reply(403, {"error": "this port is for programs, not for pages in a browser"})
         if (self.command, self.path) == ("POST", self.server.path_of_webhooks):
             headers = {name.lower(): value for name, value in self.headers.items()}
             return self._reply(self.server.receive(headers, text), {})

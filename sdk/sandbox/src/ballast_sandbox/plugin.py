@@ -9,14 +9,10 @@ import pytest
 from ballast_sandbox.sandbox import Sandbox
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addini("ballast_source", "Ballast's source: a folder or a release's .tar.gz (BALLAST_SOURCE)", default="")
-
-
 @pytest.fixture(scope="session")
-def ballast_sandbox(pytestconfig: pytest.Config) -> Iterator[Sandbox]:
+def ballast_sandbox() -> Iterator[Sandbox]:
     """The sandbox of the session, with what all of its tests left there."""
-    with Sandbox.start(source=pytestconfig.getini("ballast_source")) as sandbox:
+    with Sandbox.start() as sandbox:
         yield sandbox
 
 

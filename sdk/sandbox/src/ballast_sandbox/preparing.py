@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ballast_sandbox.running import CLOCK, Product, new_folder
+from ballast_sandbox.running import CLOCK, Product
 
 OF_A_SOURCE = ("manage.py", "requirements.txt", "config/embedded/__main__.py")
 """Files by which a folder is known for Ballast's source."""
@@ -70,11 +70,11 @@ def find_python(source: Path, cache: Path) -> Path:
     if named := os.environ.get("BALLAST_SANDBOX_PYTHON"):
         return Path(named).absolute()  # resolved, it would be the Python below the virtual environment
     requirements = source / "requirements.txt"
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder = cache / f"python-{version}-{_digest(requirements)}"
+    # A virtual environment goes on with the Python that it was made of, which another version of it may replace.
+    folder = cache / f"python-{_digest(requirements, text=sys.version + sys.base_prefix)}"
     python, is_ready = folder / "bin" / "python", folder / "ready"
     with _alone(folder):
-        if not is_ready.exists():
+        if not (is_ready.exists() and python.exists()):
             _say("Installing what Ballast runs on; later starts find it in the cache.")
             shutil.rmtree(folder, ignore_errors=True)
             uv = shutil.which("uv")
@@ -98,13 +98,15 @@ def find_database(source: Path, python: Path, cache: Path) -> Path:
             _say("Making a database; later starts copy it.")
             with new_folder() as made:
                 product = Product(source, python, made)
-                product.start(has_moved_clock=False)
                 try:
+                    product.start(has_moved_clock=False)
                     product.manage("shell", "--verbosity=0", "-c", _EXECUTE.format(statements=CLOCK_SQL.split(";\n")))
                 finally:
                     product.stop()
                 (made / CLOCK).write_text("0".rjust(20))
                 unfinished = archive.with_suffix(".unfinished")
+                unfinished.unlink(missing_ok=True)
+                unfinished.touch(mode=0o600)  # it has secrets
                 _run(["tar", "-cf", str(unfinished), "-C", str(made), "."])
                 unfinished.rename(archive)
     return archive
@@ -129,6 +131,23 @@ def unpack_database(archive: Path, var: Path) -> None:
             _run(["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT])
             account = pwd.getpwnam(ACCOUNT)
         _run(["chown", "-R", f"{account.pw_uid}:{account.pw_gid}", str(var / "postgres")])
+
+
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards. Others may pass through it: under root, PostgreSQL runs as another account."""
+    folder = Path(tempfile.mkdtemp(prefix="ballast-sandbox-")).resolve()
+    try:
+        folder.chmod(0o711)
+        closed = [str(each) for each in folder.parents if not each.stat().st_mode & 0o001]
+        if closed and os.geteuid() == 0:
+            raise CannotPrepare(
+                f"As root, PostgreSQL runs as the account {ACCOUNT}, which cannot pass {closed[0]}: set TMPDIR to a "
+                "folder that others can pass, such as /tmp."
+            )
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _unpacked(archive: Path, cache: Path) -> Path:

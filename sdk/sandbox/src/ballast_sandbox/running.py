@@ -7,17 +7,13 @@ import json
 import math
 import os
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +21,13 @@ CLOCK = Path("postgres/data/sandbox_clock")
 """The file, below a run's folder, with the seconds by which its clock is ahead: where PostgreSQL can read it."""
 
 START_SECONDS = 120.0
-STOP_SECONDS = 20.0
+STOP_SECONDS = 90.0
+"""More than its parts and PostgreSQL are given by Ballast itself: killed before, it would leave them behind."""
 CATCH_UP_SECONDS = 60.0
 
 LONG_MOVE_SECONDS = 300
-"""Half of the time after which a network that was not read takes no payments."""
+"""A move, or moves together, after which networks are waited for: half of the time after which one that was not read
+takes no payments."""
 
 BLOCK_SECONDS = 4
 """The pace of the simulated networks. Payers' payments do not wait for it (`Sandbox.pay`); it leaves a busy machine the
@@ -51,6 +49,7 @@ class Product:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = var / "sandbox.log"
         self._clock = var / CLOCK
+        self._unwaited_seconds = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, has_moved_clock: bool = True) -> None:
@@ -69,10 +68,16 @@ class Product:
         while "Ballast is ready" not in self.log.read_text(errors="replace"):
             if self._process.poll() is not None or time.monotonic() > ends_at:
                 self.stop()
-                raise NotStarted(f"Ballast did not start:\n{self.log.read_text(errors='replace')[-4000:]}")
+                raise self._not_started("Ballast did not start")
             time.sleep(0.05)
         if has_moved_clock:
-            self._wait_for_networks()
+            try:
+                self._wait_for_networks()
+            except TimeoutError as error:
+                raise self._not_started(str(error)) from None
+
+    def _not_started(self, reason: str) -> NotStarted:
+        return NotStarted(f"{reason}:\n{self.log.read_text(errors='replace')[-4000:]}")
 
     def stop(self) -> None:
         if self._process is None:
@@ -117,8 +122,10 @@ class Product:
             raise ValueError("the clock goes on, never back")
         with self._clock.open("r+") as file:  # one write of the same length: nobody reads half of it
             file.write(str(self.seconds_ahead + seconds).rjust(20))
-        if seconds >= LONG_MOVE_SECONDS:
+        self._unwaited_seconds += seconds
+        if self._unwaited_seconds >= LONG_MOVE_SECONDS:
             self._wait_for_networks()
+            self._unwaited_seconds = 0
 
     def _wait_for_networks(self) -> None:
         """Wait until each was read twice, since the first reading may have begun before the clock was moved.
@@ -151,26 +158,17 @@ class Product:
             **{name: os.environ[name] for name in HANDED_ON if name in os.environ},
             "BALLAST_MODE": "embedded",
             "BALLAST_VAR": str(self.var),
+            "BALLAST_HOST": "127.0.0.1",
             "BALLAST_PORT": str(self.port),
             "PUBLIC_URL": self.url,
-            "DATABASE_URL": "",  # a .env of the source names those of its developer
+            # A .env of the source names the host above, and these, of its developer.
+            "DATABASE_URL": "",
             "REDIS_URL": "",
             "SANDBOX_CHAIN": "simulated",
             "SIMULATED_BLOCK_SECONDS": str(BLOCK_SECONDS),
             "SANDBOX_REQUESTS_PER_MINUTE": "1000000",
             **(moved if has_moved_clock else {}),
         }
-
-
-@contextmanager
-def new_folder() -> Iterator[Path]:
-    """A folder that is gone afterwards. Others may pass through it: under root, PostgreSQL runs as another account."""
-    folder = Path(tempfile.mkdtemp(prefix="ballast-sandbox-")).resolve()
-    folder.chmod(0o755)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end_with_parent() -> None:

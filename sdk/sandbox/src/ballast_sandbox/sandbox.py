@@ -38,7 +38,6 @@ class Sandbox:
     def __init__(self, control_url: str) -> None:
         self._control = _Control(control_url)
         about = self._control("GET", "/")
-        self.control_url = control_url
         self.url: str = about["BALLAST_URL"]
         self.public_key: str = about["BALLAST_PUBLIC_KEY"]
         self.secret_key: str = about["BALLAST_SECRET_KEY"]
@@ -55,13 +54,12 @@ class Sandbox:
 
     @classmethod
     @contextmanager
-    def start(cls, source: str = "") -> Iterator[Self]:
+    def start(cls) -> Iterator[Self]:
         """A sandbox of its own, gone at the end of the block; or the one at BALLAST_SANDBOX, which goes on."""
         if running := os.environ.get("BALLAST_SANDBOX"):
             yield cls(running)
             return
         command = [sys.executable, "-m", "ballast_sandbox", "run", "--json", "--until-stdin-ends"]
-        command += ["--source", source] if source else []
         # Should this process be killed, the pipe ends, and the sandbox with it.
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdin is not None and process.stdout is not None  # noqa: PT018 - narrows the types
@@ -225,7 +223,7 @@ class Webhooks:
         self._control("PUT", "/webhooks/answer", {"status": status, "times": times})
 
     def clear(self) -> None:
-        """Forget what has arrived."""
+        """Forget what has arrived, and end `fail`."""
         self._control("DELETE", "/webhooks")
 
 
