@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jinja2
@@ -28,14 +29,23 @@ MARK = "Generated from docs/openapi.json by sdk/generator"
 EACH = re.compile(r"\[(record|resource|enumeration|event)\]")
 
 
-def ruff(path: str, text: str) -> str:
-    """As `ruff format` of this repository lays it out, with its imports sorted."""
-    for command in (("check", "--select", "I,F401", "--fix", "--quiet"), ("format",)):
-        text = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--stdin-filename", f"sdk/python/{path}", "-"],
-            input=text, capture_output=True, text=True, check=True, cwd=ROOT,
-        ).stdout  # fmt: skip
-    return text
+Files = dict[str, str]
+"""Texts by their paths in the language's folder."""
+
+
+def ruff(files: Files) -> Files:
+    """As `ruff format` of this repository lays them out, with sorted imports of what they use."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        # In that folder it does not find the package, and would put its modules in two groups.
+        settings = ("--config", str(ROOT / "pyproject.toml"), "--config", 'lint.isort.known-first-party=["ballast"]')
+        for command in ("check --fix --select F401", "check --fix --select I,RUF022", "format"):
+            program = [sys.executable, "-m", "ruff", *command.split(), "--quiet", *settings, "."]
+            subprocess.run(program, check=True, cwd=folder)
+        return {path: (folder / path).read_text(encoding="utf-8") for path in files}
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,10 @@ class Language:
     filters: dict[str, Callable[..., Any]] = field(default_factory=dict)
     context: Callable[[Api], dict[str, Any]] = lambda _api: {}
     """What its templates get beside `api`."""
-    formatted: Callable[[str, str], str] = lambda _path, text: text
-    """Path and text to the text in its final layout. Where `make check` has no formatter, the templates lay it out."""
+    formatted: Callable[[Files], Files] = lambda files: files
+    """Lays the texts out. Where `make check` has no formatter, the templates do it."""
+    file_name: Callable[[str], str] = names.pascal
+    """The name of the file of one record, resource, enumeration or event."""
 
     def stale(self, files: Iterable[Path]) -> list[Path]:
         """Generated files beside the given ones that no template makes any more."""
@@ -54,8 +66,8 @@ class Language:
         beside = {path for folder in folders for path in folder.glob("*.*")} - set(files)
         return sorted(path for path in beside if MARK in path.read_text(encoding="utf-8", errors="replace")[:200])
 
-    def render(self, api: Api) -> dict[str, str]:
-        """The text of each generated file by its path in the language's folder."""
+    def render(self, api: Api) -> Files:
+        """The generated files."""
         folder = TEMPLATES / self.name
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(folder), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
@@ -65,25 +77,25 @@ class Language:
             environment.filters[function.__name__] = function
         environment.filters.update(self.filters)
         context = self.context(api)
-        files: dict[str, str] = {}
+        files: Files = {}
         for template in sorted(folder.rglob("*.jinja")):
             relative = template.relative_to(folder)
             path = relative.with_suffix("").as_posix()
             found = environment.get_template(relative.as_posix())
             each = EACH.search(path)
             if each is None:
-                files[path] = self.formatted(path, found.render(api=api, **context))
+                files[path] = found.render(api=api, **context)
                 continue
             for one in getattr(api, f"{each[1]}s"):
-                target = EACH.sub(names.pascal(one.name), path)
+                target = EACH.sub(self.file_name(one.name), path)
                 text = found.render(api=api, **context, **{each[1]: one})
                 if text.strip():
-                    files[target] = self.formatted(target, text)
-        return files
+                    files[target] = text
+        return self.formatted(files)
 
 
 LANGUAGES = (
-    Language("python", python.FILTERS, python.context, ruff),
+    Language("python", python.FILTERS, python.context, ruff, names.snake),
     Language("typescript", TYPESCRIPT_FILTERS),
     Language("php", PHP_FILTERS),
 )

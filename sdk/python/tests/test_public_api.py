@@ -21,7 +21,7 @@ def lines() -> Iterator[str]:
             if module is ballast and name not in ballast.__all__:
                 continue
             if inspect.isclass(value) and value.__module__.startswith("ballast"):
-                if module is not ballast and value.__module__ != module.__name__:
+                if module is not ballast and not value.__module__.startswith(module.__name__):
                     continue
                 yield from class_lines(f"{module.__name__}.{name}", value)
             elif module is ballast or (inspect.isfunction(value) and value.__module__ == module.__name__):

@@ -1,4 +1,4 @@
-/** Events of the API. Made by sdk/generator from docs/openapi.json: change that, not this. */
+/** Events of the API. Generated from docs/openapi.json by sdk/generator: change that, not this. */
 
 import type * as models from "./models.js";
 

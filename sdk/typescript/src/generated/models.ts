@@ -1,4 +1,4 @@
-/** Records of the API. Made by sdk/generator from docs/openapi.json: change that, not this. */
+/** Records of the API. Generated from docs/openapi.json by sdk/generator: change that, not this. */
 
 /** A value that this version knows, or one that the API has been given since. */
 export type Open<Known extends string> = Known | (string & {});

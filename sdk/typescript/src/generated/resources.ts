@@ -1,4 +1,4 @@
-/** Resources of the API. Made by sdk/generator from docs/openapi.json: change that, not this. */
+/** Resources of the API. Generated from docs/openapi.json by sdk/generator: change that, not this. */
 
 import type { Call, ListCall } from "../calls.js";
 import type { CallOptions } from "../options.js";

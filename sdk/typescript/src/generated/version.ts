@@ -1,4 +1,4 @@
-/** Made by sdk/generator from docs/openapi.json: change that, not this. */
+/** Generated from docs/openapi.json by sdk/generator: change that, not this. */
 
 /** The version of the API whose records this package has. */
 export const API_VERSION = "2026-11-29";
