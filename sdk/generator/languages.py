@@ -25,7 +25,7 @@ from sdk.generator.reading import ROOT
 from sdk.generator.typescript import FILTERS as TYPESCRIPT_FILTERS
 
 TEMPLATES = Path(__file__).with_name("templates")
-MARK = "Generated from docs/openapi.json by sdk/generator"
+MARK = re.compile(r"Generated from \S+ by sdk/generator")
 EACH = re.compile(r"\[(record|resource|enumeration|event)\]")
 
 
@@ -64,7 +64,7 @@ class Language:
         """Generated files beside the given ones that no template makes any more."""
         folders = {path.parent for path in files}
         beside = {path for folder in folders for path in folder.glob("*.*")} - set(files)
-        return sorted(path for path in beside if MARK in path.read_text(encoding="utf-8", errors="replace")[:200])
+        return sorted(path for path in beside if MARK.search(path.read_text(encoding="utf-8", errors="replace")[:200]))
 
     def render(self, api: Api) -> Files:
         """The generated files."""

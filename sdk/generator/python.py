@@ -10,7 +10,10 @@ from typing import Any
 
 from sdk.generator.model import Api, Field, Operation, Type
 from sdk.generator.names import camel, snake
+from sdk.generator.reading import ROOT
 
+VERIFIER = "payments/receipts/verify.py"
+"""The program that checks a receipt without the product: the command uses the same."""
 SENT = {
     "string": "str", "integer": "int", "number": "Amount", "boolean": "bool", "datetime": "datetime",
     "moment": "Moment", "amount": "Amount", "any": "Any",
@@ -110,7 +113,13 @@ def context(api: Api) -> dict[str, Any]:
     }
     records = [record.name for record in api.records if not record.is_request or record.name in nested]
     enumerations = [one.name for one in api.enumerations]
-    return {"nested": nested, "imported": ["Amount", "Moment", *enumerations, *records]}
+    verifier = (ROOT / VERIFIER).read_text(encoding="utf-8").removeprefix("#!/usr/bin/env python3\n")
+    return {
+        "verifier_path": VERIFIER,
+        "verifier": verifier,
+        "nested": nested,
+        "imported": ["Amount", "Moment", *enumerations, *records],
+    }
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -13,9 +13,8 @@ from typing import Any
 import httpx
 import pytest
 from ballast import Webhook
-from ballast.cli import app, events, keys, receipts, session, triggers
+from ballast.cli import app, events, keys, session, triggers
 from ballast.events import EVENTS, parse_event
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PAYMENT = {
     "id": "pay_1", "object": "payment", "status": "completed", "amount": 25.5, "currency": "EUR",
@@ -292,14 +291,25 @@ def test_every_trigger_is_an_event() -> None:
     assert set(triggers.TRIGGERS) <= set(EVENTS)
 
 
-KEY = Ed25519PrivateKey.from_private_bytes(b"a private key with thirty-two by")
+PUBLIC_KEY = "f43af27db10652d03ddef321739a2221be72eaa2b748ac441a79b878b14ec710"
+SIGNATURE = (
+    "d1589f0f75e40dbfc4818a989f9dcb8a07f93d93fe0b230fcfd058c007e14dd7"
+    "04e3506ccd61d12551c09266294ec27245270fcbab9ae7c351ea50d793215a08"
+)
 
 
 def receipt(**changed: Any) -> dict[str, Any]:
+    """The receipt that SIGNATURE signs, but for what was changed after that."""
     payload = {"kind": "payment", "issuedAt": "2027-01-31T09:30:00.000Z", "environment": "sandbox", "merchant": "Café"}
-    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    signature = KEY.sign(f"ballast-receipt-1\n{text}".encode()).hex()
-    return {"format": "ballast-receipt-1", "key": "k1", "payload": {**payload, **changed}, "signature": signature}
+    return {"format": "ballast-receipt-1", "key": "k1", "payload": {**payload, **changed}, "signature": SIGNATURE}
+
+
+def published(**changed: str | None) -> str:
+    key = {
+        "id": "k1", "algorithm": "Ed25519", "publicKey": PUBLIC_KEY,
+        "validFrom": "2027-01-01T00:00:00.000Z", "validUntil": "2028-01-01T00:00:00.000Z", **changed,
+    }  # fmt: skip
+    return json.dumps({"keys": [{name: value for name, value in key.items() if value is not None}]})
 
 
 @pytest.mark.parametrize(
@@ -309,20 +319,20 @@ def receipt(**changed: Any) -> dict[str, Any]:
         (receipt(merchant="Cafe"), {}, 1, "changed"),
         (receipt(), {"id": "k2"}, 1, "not among these"),
         (receipt(), {"validUntil": "2027-01-01T00:00:00.000Z"}, 1, "not in use"),
-        ({**receipt(), "more": "x"}, {}, 3, "no receipt"),
+        (receipt(), {"algorithm": None}, 3, "keys.json: A key is not complete"),
+        (receipt(), {"validFrom": None}, 3, "keys.json: A key is not complete"),
+        ({**receipt(), "more": "x"}, {}, 3, "receipt.json: This is no receipt"),
+        ({**receipt(), "signature": SIGNATURE.upper()}, {}, 3, "receipt.json: The signature is not complete"),
         (receipt(amount=5), {}, 3, "a number"),
+        ('{"a": "1", "a": "2"}', {}, 3, "twice"),
     ],
 )
 def test_receipts(
-    content: dict[str, Any], key: dict[str, str], code: int, words: str, home: Path,
+    content: dict[str, Any] | str, key: dict[str, str | None], code: int, words: str, home: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    published = {
-        "id": "k1", "algorithm": "Ed25519", "publicKey": KEY.public_key().public_bytes_raw().hex(),
-        "validFrom": "2027-01-01T00:00:00.000Z", "validUntil": "2028-01-01T00:00:00.000Z", **key,
-    }  # fmt: skip
-    (home / "keys.json").write_text(json.dumps({"keys": [published]}))
-    (home / "receipt.json").write_text(json.dumps(content))
+    (home / "keys.json").write_text(published(**key))
+    (home / "receipt.json").write_text(content if isinstance(content, str) else json.dumps(content))
     assert app.run(["receipts", "verify", str(home / "receipt.json"), "--keys", str(home / "keys.json")]) == code
     printed = capsys.readouterr()
     assert words in printed.out + printed.err
@@ -330,20 +340,21 @@ def test_receipts(
 
 @pytest.mark.parametrize("typed", ["https://pay.example.com/", "https://pay.example.com/sandbox/v1"])
 def test_the_address_of_the_api_is_one_of_the_service(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def fetch(url: str) -> bytes:
-        asked.append(url)
-        return b"{}"
-
-    monkeypatch.setattr(receipts, "fetch", fetch)
+    pages = {
+        "https://pay.example.com/pay/pay_1/receipt.json": json.dumps(receipt()),
+        "https://pay.example.com/.well-known/ballast-receipts.json": published(),
+    }
+    monkeypatch.setattr(httpx, "get", lambda url, **_: httpx.Response(200, text=pages[url]))
     keys.save("default", keys.Keys(typed, "pk_test_public", "sk_test_secret"))
-    assert app.run(["receipts", "verify", "pay_1"]) == 3
-    assert asked == [
-        "https://pay.example.com/pay/pay_1/receipt.json", "https://pay.example.com/.well-known/ballast-receipts.json"
-    ]  # fmt: skip
+    assert app.run(["receipts", "verify", "pay_1"]) == 0
 
 
-def test_a_name_that_stands_twice_is_refused() -> None:
-    with pytest.raises(receipts.Refused, match="twice"):
-        receipts.strict_json(b'{"a": "1", "a": "2"}')
+def test_keys_that_anybody_on_the_way_may_change_are_not_asked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(httpx, "get", lambda _url, **_: httpx.Response(200, text=published()))
+    file = home / "receipt.json"
+    file.write_text(json.dumps(receipt()))
+    assert app.run(["receipts", "verify", str(file), "--keys", "http://pay.example.com/keys.json"]) == 3
+    assert "https://" in capsys.readouterr().err
+    assert app.run(["receipts", "verify", str(file), "--keys", "http://127.0.0.1:8000/keys.json"]) == 0

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import httpx
 import typer
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ballast.cli.output import text
 from ballast.cli.session import Refused, session
+from ballast.cli.verify import (
+    MOST_BYTES,
+    NotGenuine,
+    Unreadable,
+    ed25519_verifies,
+    read_keys,
+    read_receipt,
+    verified,
+)  # fmt: skip
 
 app = typer.Typer(help="Check signed receipts.", no_args_is_help=True)
-FORMAT = "ballast-receipt-1"
 KEYS = "/.well-known/ballast-receipts.json"
-MOST_BYTES = 200_000
+SAFE = ("https://", "http://127.0.0.1:", "http://localhost:")
+"""Addresses whose reply nobody on the way can change."""
 
 
 @app.callback()
 def group() -> None:
     """Keeps `verify` a command of its own."""
-
-
-class NotGenuine(Exception):
-    """It is a receipt, and its signature says nothing for it."""
 
 
 @app.command()
@@ -41,15 +43,16 @@ def verify(
 ) -> None:
     """Check that a receipt is genuine and unchanged: exit code 0, or 1 where it is not."""
     here = session(context)
-    if receipt.startswith("pay_") and not Path(receipt).exists():
-        content = fetch(f"{here.keys.url}/pay/{receipt}/receipt.json")
-    else:
-        content = sys.stdin.buffer.read(MOST_BYTES + 1) if receipt == "-" else read(Path(receipt))
+    is_id = receipt.startswith("pay_") and not Path(receipt).exists()
+    place = f"{here.keys.url}/pay/{receipt}/receipt.json" if is_id else receipt
     # Never the keys of whoever the receipt itself names: anybody can name himself.
     source = keys or here.keys.url + KEYS
-    published = strict_json(fetch(source) if source.startswith(("http://", "https://")) else read(Path(source)))
     try:
-        payload = verified(strict_json(content), published)
+        envelope = read_receipt(read(place))
+        place = source
+        payload = verified(envelope, read_keys(read(source)), ed25519_verifies)
+    except Unreadable as error:
+        raise Refused(f"{place}: {error}") from error
     except NotGenuine as error:
         here.output.note(f"Not genuine: {error}", "red")
         raise typer.Exit(1) from None
@@ -75,72 +78,22 @@ def verify(
             here.output.plain(f"{name}\t{text(payload[name])}")
 
 
-def verified(envelope: dict[str, Any], published: dict[str, Any]) -> dict[str, Any]:
-    """What a genuine receipt says. docs/receipts.md says what is signed."""
-    signature, payload = envelope.get("signature"), envelope.get("payload")
-    if envelope.keys() != {"format", "key", "payload", "signature"} or envelope["format"] != FORMAT:
-        raise Refused("This is no receipt, or one of another version.")
-    if not isinstance(payload, dict) or not isinstance(signature, str) or not isinstance(payload.get("issuedAt"), str):
-        raise Refused("This receipt is not complete.")
-    key = next((one for one in published.get("keys", []) if one["id"] == envelope["key"]), None)
-    if key is None or key["algorithm"] != "Ed25519":
-        raise NotGenuine("it was signed with a key that is not among these")
-    signed = f"{FORMAT}\n{json.dumps(payload, sort_keys=True, separators=(',', ':'), ensure_ascii=False)}".encode()
+def read(place: str) -> bytes:
+    """What is in a file or at an address; `-` is standard input."""
+    if place == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    if place.startswith(("http://", "https://")):
+        return fetch(place)
     try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key["publicKey"])).verify(bytes.fromhex(signature), signed)
-    except (InvalidSignature, ValueError):
-        raise NotGenuine("it was changed after it was signed, or somebody else signed it") from None
-    if not key["validFrom"] <= payload["issuedAt"] < key["validUntil"]:
-        raise NotGenuine("its key was not in use at the time that it gives")
-    return payload
-
-
-def strict_json(content: bytes) -> dict[str, Any]:
-    """JSON of text, lists and objects alone, which two parsers cannot read differently."""
-    try:
-        if len(content) > MOST_BYTES:
-            raise ValueError("too large")
-        value = json.loads(
-            content.decode("utf-8-sig"), object_pairs_hook=without_twins, parse_int=no_number, parse_float=no_number,
-            parse_constant=no_number,
-        )  # fmt: skip
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
-        if not isinstance(value, dict):
-            raise ValueError("no object")
-        check_values(value)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"It is not complete, or no JSON as receipts have it ({error}).") from error
-    return value
-
-
-def check_values(value: Any) -> None:
-    for inner in value.values() if isinstance(value, dict) else value:
-        if isinstance(inner, dict | list):
-            check_values(inner)
-        elif not isinstance(inner, str):
-            raise ValueError("a value that is no text")
-
-
-def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return found
-
-
-def no_number(_text: str) -> NoReturn:
-    raise ValueError("a number: receipts have them as text")
-
-
-def read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
+        with Path(place).open("rb") as file:
             return file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+        raise Refused(f"{place} cannot be read: {error.strerror}") from error
 
 
 def fetch(url: str) -> bytes:
+    if not url.startswith(SAFE):
+        raise Refused(f"{url} cannot be trusted: an address must begin with https://. Save it, and name the file.")
     try:
         reply = httpx.get(url, timeout=20)
     except httpx.HTTPError as error:
