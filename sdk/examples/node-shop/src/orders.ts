@@ -103,7 +103,12 @@ export class Orders {
     else if (payment.version >= (order.payments[place]?.version ?? 0)) order.payments[place] = payment;
     const isDue = order.delivered === 0 && this.verdict(order).state === "paid";
     if (isDue) order.delivered += 1;
-    this.#save();
+    try {
+      this.#save();
+    } catch (error) {
+      if (isDue) order.delivered -= 1; // the next look tries again
+      throw error;
+    }
     // Only now that it is written: a program that dies in between hands nothing out twice.
     if (isDue) console.log(`${order.number}: goods are handed out`);
   }

@@ -116,7 +116,8 @@ class Product:
     def advance(self, seconds: int) -> None:
         """Move the clock of all processes and PostgreSQL on at one instant, and wait until networks are read again.
 
-        What came due meanwhile follows within seconds, once each, as after a machine slept.
+        A short move waits only if it comes to a long one together with those before it. What came due meanwhile follows
+        by itself, once each, as after a machine slept.
         """
         if seconds < 0:
             raise ValueError("the clock goes on, never back")

@@ -100,7 +100,7 @@ class Sandbox:
     def reorganise(self, payment: Payment | str) -> Payment:
         """The payer pays on ethereum, a reorganisation undoes the transfer, and it comes back in the next block.
 
-        `payment.reversed` follows within about ten seconds, then the payment is completed.
+        `payment.reversed` follows by itself, then the payment is completed.
         """
         self.simulate(payment, "reorg")
         self.clock.advance(seconds=BLOCK_SECONDS)
@@ -142,7 +142,7 @@ class Clock:
         return datetime.fromisoformat(self._control("GET", "/")["now"])
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> datetime:
-        """Move it on. What came due meanwhile follows within seconds, once each: wait for it."""
+        """Move it on. What came due meanwhile follows by itself, once each: wait for it."""
         body = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds}
         return datetime.fromisoformat(self._control("POST", "/clock/advance", body)["now"])
 
