@@ -312,6 +312,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "Webhooks", "description": "The addresses that receive events, and each event as it is sent."},
         {"name": "Events", "description": "Everything that happened, whether or not a webhook was sent it."},
         {"name": "Deliveries", "description": "Where each event was sent, and the result of each attempt."},
+        {"name": "Requests", "description": "What your keys asked the API for, and how it was answered."},
         {"name": "Merchant", "description": "The account and its settings."},
         {"name": "Balance", "description": "Your money, and what waits for a decision."},
     ],

@@ -29,6 +29,7 @@ from merchants.people.pages import (
     second_factors,
     sign_up,
 )
+from merchants.request_log.viewsets import LoggedRequestViewSet
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import DiscrepancyViewSet, PaymentViewSet, QuoteViewSet
@@ -115,6 +116,7 @@ api_routes = [
     path("deliveries", DeliveryViewSet.as_view({"get": "list"})),
     path("deliveries/<str:delivery_id>", DeliveryViewSet.as_view({"get": "retrieve"})),
     path("deliveries/<str:delivery_id>/redeliver", DeliveryViewSet.as_view({"post": "redeliver"})),
+    path("requests", LoggedRequestViewSet.as_view({"get": "list"})),
     path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"})),
     path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"})),
     path("balance", BalanceViewSet.as_view({"get": "retrieve"})),
