@@ -995,6 +995,8 @@ class Payment(Model):
     """When it was completed; null before."""
     cancelled_at: datetime | None
     """When it was cancelled; null unless it was."""
+    closed_at: datetime | None
+    """When the time of an underpaid payment ended: no more is awaited. Null while it is."""
     version: int
     """Grows with every change that an event tells of."""
     discrepancies: list[Discrepancy] | None

@@ -844,6 +844,8 @@ export interface Payment {
   completedAt: string | null;
   /** When it was cancelled; null unless it was. */
   cancelledAt: string | null;
+  /** When the time of an underpaid payment ended: no more is awaited. Null while it is. */
+  closedAt: string | null;
   /** Grows with every change that an event tells of. */
   version: number;
   /** The newest 100, with `expand`. */

@@ -139,7 +139,8 @@ class Gateway extends \WC_Payment_Gateway
             $fact = Table::fact($last, $total, $order->get_currency());
             $isSame = Table::isSame($last->amount, $total) && $last->currency === $order->get_currency();
             $isEnding = $fact === 'open' && $last->expiresAt->getTimestamp() <= time() + 60;
-            if ($isSame && !$isEnding && in_array($fact, ['open', 'short'], true)) {
+            $isOpen = in_array($fact, ['open', 'short'], true) && $last->closedAt === null;
+            if ($isSame && !$isEnding && $isOpen) {
                 return $last->url;
             }
             if ($fact === 'open') {
