@@ -215,9 +215,10 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
 ]
 
+# Of pages, but for the first, which hands requests to the API over to a handler with the middleware below.
 MIDDLEWARE = [
+    "config.middleware.ApiMiddleware",
     "config.middleware.RequestIdMiddleware",
-    "merchants.request_log.middleware.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.PageCompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -236,6 +237,14 @@ MIDDLEWARE = [
     "merchants.access.log_in.viewing.ViewingMiddleware",
     "merchants.access.log_in.operator_proof.OperatorProofMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+API_MIDDLEWARE = [
+    "config.middleware.RequestIdMiddleware",
+    "merchants.request_log.middleware.RequestLogMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "config.middleware.ApiHeadersMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "config.middleware.RequestBodyMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

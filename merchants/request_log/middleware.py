@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
 
 from config import ids
-from config.api.views import is_api_path
 from config.process.logs import REQUEST_ID
 from merchants.access.addresses import client_address
 from merchants.access.authentication import KEY_OF_REQUEST
@@ -32,7 +31,7 @@ class RequestLogMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not settings.REQUESTS_KEPT_DAYS or not is_api_path(request.path):
+        if not settings.REQUESTS_KEPT_DAYS:
             return self.get_response(request)
         arrived, began = time.time_ns() // 1_000_000, time.perf_counter()
         response = self.get_response(request)

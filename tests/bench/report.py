@@ -22,7 +22,9 @@ class Line:
 
     def __str__(self) -> str:
         verdict = {True: "ok", False: "below goal", None: ""}[self.met]
-        return f"{self.name:<34} {self.figure:<46} {self.limit:<30} {self.ratio:>12} {self.goal:>18}  {verdict}".rstrip()
+        return (
+            f"{self.name:<34} {self.figure:<46} {self.limit:<30} {self.ratio:>12} {self.goal:>18}  {verdict}".rstrip()
+        )
 
 
 HEADING = Line("what", "figure", "limit", "ratio", "goal")

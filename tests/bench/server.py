@@ -74,7 +74,9 @@ class Server:
         from django.db import connection
 
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+            cursor.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
             backends = [pid for (pid,) in cursor.fetchall()]
         used = 0.0
         for each in [*self.process.children(recursive=True), *map(psutil.Process, filter(psutil.pid_exists, backends))]:

@@ -22,7 +22,7 @@ def _handler(**middleware: Any) -> WSGIHandler:
 
 _handlers: Final = {
     "/thin": _handler(MIDDLEWARE=[]),
-    "/unlogged": _handler(MIDDLEWARE=[each for each in settings.MIDDLEWARE if each != LOG]),
+    "/unlogged": _handler(API_MIDDLEWARE=[each for each in settings.API_MIDDLEWARE if each != LOG]),
     "": wsgi.answer,
 }
 
@@ -35,5 +35,5 @@ def _answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iter
     return response
 
 
-wsgi.answer = _answer
+wsgi.answer = _answer  # type: ignore[assignment]  # it is called as a handler is
 application = wsgi.application
