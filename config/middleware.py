@@ -1,15 +1,25 @@
-"""Middleware of every request, to the API and to pages: the id, the body and the headers."""
+"""Middleware of every request, to the API and to pages: the id, the body and the headers.
+
+Both have a handler of their own. What is for pages alone, as sessions, messages, tokens of forms, languages and files,
+costs a request to the API nothing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 import structlog
+from csp.utils import build_policy
+from django.conf import settings
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.utils.module_loading import import_string
 
 from config import ids
 from config.api.exceptions import INVALID_REQUEST, Fault, fault_of
@@ -26,6 +36,35 @@ _GIVEN_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()" for feature in ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 )
+
+
+class ApiMiddleware:
+    """Hands requests to the API over to their own handler. It comes first."""
+
+    def __init__(self, get_response: NextHandler) -> None:
+        self._pages = get_response
+        self._api = ApiHandler().answer
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self._api(request) if is_api_path(request.path_info) else self._pages(request)
+
+
+class ApiHandler(BaseHandler):
+    """Django's handler with the middleware of API_MIDDLEWARE, of which it knows two hooks: views and exceptions."""
+
+    def __init__(self) -> None:
+        self._view_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        chain: Any = convert_exception_to_response(super()._get_response)  # type: ignore[misc]  # django-stubs lacks it
+        for path in reversed(settings.API_MIDDLEWARE):
+            middleware = import_string(path)(chain)
+            if hasattr(middleware, "process_view"):
+                self._view_middleware.insert(0, middleware.process_view)
+            if hasattr(middleware, "process_exception"):
+                self._exception_middleware.append(middleware.process_exception)
+            chain = convert_exception_to_response(middleware)
+        self.answer: NextHandler = chain
 
 
 class RequestIdMiddleware:
@@ -70,10 +109,7 @@ _COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
 
 
 class ResponseHeadersMiddleware:
-    """Headers that neither Django's SecurityMiddleware nor django-csp sets. Replies of the API are never cached.
-
-    They name the release to callers with a valid key alone: a stranger could look for one with a known weakness.
-    """
+    """Headers that neither Django's SecurityMiddleware nor django-csp sets."""
 
     def __init__(self, get_response: NextHandler) -> None:
         self.get_response = get_response
@@ -83,10 +119,32 @@ class ResponseHeadersMiddleware:
         headers = response.headers
         headers["Permissions-Policy"] = PERMISSIONS_POLICY
         headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
-        if is_api_path(request.path):
-            headers.setdefault("Cache-Control", "no-store")
-            if getattr(request, "auth", None) is not None:  # as merchants.access.authentication leaves it
-                headers["Ballast-Release"] = RELEASE
+        return response
+
+
+class ApiHeadersMiddleware:
+    """The guards that replies of the API have in common with pages, and that they are never cached.
+
+    They name the release to callers with a valid key alone: a stranger could look for one with a known weakness.
+    """
+
+    def __init__(self, get_response: NextHandler) -> None:
+        self.get_response = get_response
+        self._guards = {
+            "Content-Security-Policy": build_policy(),
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Permissions-Policy": PERMISSIONS_POLICY,
+            "X-Frame-Options": settings.X_FRAME_OPTIONS,
+        }
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        headers = response.headers
+        for name, value in self._guards.items():
+            headers[name] = value
+        headers.setdefault("Cache-Control", "no-store")
+        if getattr(request, "auth", None) is not None:  # as merchants.access.authentication leaves it
+            headers["Ballast-Release"] = RELEASE
         return response
 
 
@@ -101,7 +159,7 @@ class ApiClientMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if is_api_path(request.path) or response.headers.get("Content-Type") == "application/json":
+        if response.headers.get("Content-Type") == "application/json":
             return response
         is_lost = response.status_code in {403, 404, 405} and is_program(request)
         is_sent_on = 300 <= response.status_code < 400 and sends_keys(request)

@@ -215,9 +215,10 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
 ]
 
+# Of pages, but for the first, which hands requests to the API over to a handler with the middleware below.
 MIDDLEWARE = [
+    "config.middleware.ApiMiddleware",
     "config.middleware.RequestIdMiddleware",
-    "merchants.request_log.middleware.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.PageCompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -236,6 +237,14 @@ MIDDLEWARE = [
     "merchants.access.log_in.viewing.ViewingMiddleware",
     "merchants.access.log_in.operator_proof.OperatorProofMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+API_MIDDLEWARE = [
+    "config.middleware.RequestIdMiddleware",
+    "merchants.request_log.middleware.RequestLogMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "config.middleware.ApiHeadersMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "config.middleware.RequestBodyMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -312,6 +321,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "Webhooks", "description": "The addresses that receive events, and each event as it is sent."},
         {"name": "Events", "description": "Everything that happened, whether or not a webhook was sent it."},
         {"name": "Deliveries", "description": "Where each event was sent, and the result of each attempt."},
+        {"name": "Requests", "description": "What your keys asked the API for, and how it was answered."},
         {"name": "Merchant", "description": "The account and its settings."},
         {"name": "Balance", "description": "Your money, and what waits for a decision."},
     ],

@@ -29,6 +29,7 @@ from merchants.people.pages import (
     second_factors,
     sign_up,
 )
+from merchants.request_log.viewsets import LoggedRequestViewSet
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import DiscrepancyViewSet, PaymentViewSet, QuoteViewSet
@@ -63,6 +64,7 @@ from settlements.pages import months as month_pages
 from settlements.pages import views as settlement_pages
 from settlements.viewsets import SettlementViewSet
 from webhooks.pages import bench as bench_pages
+from webhooks.pages import connect as connect_pages
 from webhooks.pages import deliveries as delivery_pages
 from webhooks.pages import endpoints as webhook_pages
 from webhooks.pages import resend_missed as recovery_pages
@@ -114,6 +116,7 @@ api_routes = [
     path("deliveries", DeliveryViewSet.as_view({"get": "list"})),
     path("deliveries/<str:delivery_id>", DeliveryViewSet.as_view({"get": "retrieve"})),
     path("deliveries/<str:delivery_id>/redeliver", DeliveryViewSet.as_view({"post": "redeliver"})),
+    path("requests", LoggedRequestViewSet.as_view({"get": "list"})),
     path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"})),
     path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"})),
     path("balance", BalanceViewSet.as_view({"get": "retrieve"})),
@@ -279,6 +282,8 @@ page_routes = [
     path("dashboard/webhooks/<str:webhook_id>/enable", webhook_pages.enable, name="dashboard_enable_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/disable", webhook_pages.disable, name="dashboard_disable_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/delete", webhook_pages.delete, name="dashboard_delete_webhook"),
+    path("dashboard/connect", connect_pages.connect, name="dashboard_connect"),
+    path("connect/exchange", connect_pages.Exchange.as_view(), name="connect_exchange"),
     path("dashboard/deliveries", delivery_pages.list_deliveries, name="dashboard_deliveries"),
     path("dashboard/deliveries/rows", delivery_pages.show_rows, name="dashboard_delivery_rows"),
     path("dashboard/deliveries/<str:delivery_id>", delivery_pages.show_delivery, name="dashboard_delivery"),

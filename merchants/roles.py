@@ -121,6 +121,7 @@ class Action(TextChoices):
     CHANGE_BILLING = "billing.change", _P.MANAGE_ACCOUNT, _("Changed the billing details")
     CHANGE_BRANDING = "branding.change", _P.MANAGE_ACCOUNT, _("Changed what payers see")
     MAKE_KEY = "key.make", _P.MANAGE_KEYS, _("Created an API key")
+    CONNECT = "application.connect", _P.MANAGE_KEYS, _("Agreed that an application gets a key pair")
     ROTATE_KEY = "key.rotate", _P.MANAGE_KEYS, _("Rotated an API key")
     KEEP_KEY = "key.keep", _P.MANAGE_KEYS, _("Kept an API key that was about to end")
     DELETE_KEY = "key.delete", _P.MANAGE_KEYS, _("Deleted an API key")
@@ -159,6 +160,7 @@ SENSITIVE: Final = frozenset(
         _A.CONFIRM_REFUNDS,
         _A.GIVE_MONEY_BACK,
         _A.MAKE_KEY,
+        _A.CONNECT,
         _A.ROTATE_KEY,
         _A.KEEP_KEY,
         _A.DELETE_KEY,

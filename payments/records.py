@@ -193,6 +193,7 @@ def payment_record(
         "environment": payment.environment,
         "completedAt": format_any_instant(payment.completed_at),
         "cancelledAt": format_any_instant(payment.cancelled_at),
+        "closedAt": format_any_instant(payment.closed_at),
         "version": payment.version,
     }
 

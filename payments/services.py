@@ -375,7 +375,6 @@ def close_payment(payment: Payment) -> Payment:
             raise PaymentNotClosable(_CONFIRMING)
         ended = _read_until(payment)
         payment.expires_at, payment.closes_at = min(payment.expires_at, ended), min(payment.closes_at, ended)
-        payment.untold = [*payment.untold, catalogue.PAYMENT_UPDATED]
         payment.save(update_fields=["expires_at", "closes_at"])
         closed = assess_locked(payment, ends_now=True)
         if closed.closed_at is None:  # its network is halted

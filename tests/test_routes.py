@@ -25,6 +25,8 @@ from config import ids
 from config.environments import Environment
 from merchants.access.scopes import Scope, allows
 from merchants.models import ApiKey, AttemptCount, Merchant
+from merchants.request_log.models import LoggedRequest
+from merchants.request_log.recording import RECORDER
 from merchants.roles import Role
 from merchants.services import IssuedKey, revoke_api_key
 from payments.models import Payment
@@ -71,6 +73,7 @@ KINDS = {
     "webhook_id": ids.WEBHOOK,
     "event_id": ids.EVENT,
     "delivery_id": ids.DELIVERY,
+    "logged_id": ids.LOGGED_REQUEST,
 }
 
 
@@ -168,6 +171,7 @@ ROUTES = [
     Route("GET", "deliveries", Scope.WEBHOOKS_READ),
     Route("GET", "deliveries/<str:delivery_id>", Scope.WEBHOOKS_READ),
     Route("POST", "deliveries/<str:delivery_id>/redeliver", Scope.WEBHOOKS_WRITE),
+    Route("GET", "requests", Scope.REQUESTS_READ),
     Route("GET", "merchant", Scope.MERCHANT_READ),
     Route("PATCH", "merchant/settings", Scope.MERCHANT_WRITE, body={"settlementCurrency": "DAI"}),
     Route("GET", "balance", Scope.MERCHANT_READ),
@@ -250,6 +254,8 @@ def records_of(payment: Payment) -> Records:
     delivery = send_test(endpoint=endpoint)
     overpaid = paid(received=["60", "45"], senders=["Ada", "Bob"], merchant=payment.merchant)
     refund = ask(overpaid, "10")  # it needs an address
+    api_client(make_key(payment.merchant)).call("GET", "/balance")
+    RECORDER.flush()
     return {
         "payment_id": payment.public_id,
         "refundable_payment_id": refund.payment.public_id,
@@ -262,6 +268,7 @@ def records_of(payment: Payment) -> Records:
         "webhook_id": endpoint.public_id,
         "event_id": delivery.event.public_id,
         "delivery_id": delivery.public_id,
+        "logged_id": LoggedRequest.objects.filter(merchant=payment.merchant).latest("pk").public_id,
     }
 
 
@@ -472,6 +479,7 @@ def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world:
         ("/webhooks", "webhook_id"),
         ("/events", "event_id"),
         ("/deliveries", "delivery_id"),
+        ("/requests", "logged_id"),
     ],
 )
 def test_another_merchant_s_id_as_a_cursor_answers_exactly_as_an_unknown_one(

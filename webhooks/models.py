@@ -14,7 +14,7 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import RecordField
-from merchants.models import Merchant, OwnedQuerySet
+from merchants.models import Member, Merchant, OwnedQuerySet
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
 # No foreign key here has an index of its own: another index begins with it, and every index costs something for every
@@ -149,6 +149,23 @@ class Endpoint(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     def __str__(self) -> str:
         return self.url
+
+
+class ConnectionCode(models.Model):
+    """A member's agreement that an application gets a key pair, and a webhook, for a code: deleted when it is used."""
+
+    digest = models.BinaryField(max_length=32, primary_key=True)
+    member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    name = models.CharField(max_length=80)
+    scopes = ArrayField(models.CharField(max_length=30))
+    webhook_url = models.CharField(max_length=2000, blank=True)
+    events = ArrayField(models.CharField(max_length=40))
+    challenge = models.CharField(max_length=43, help_text="SHA-256 of the application's verifier, in base64url.")
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class EndpointLease(models.Model):

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.periodic.due_work import rows_of
+from webhooks.connections.codes import purge_codes
 from webhooks.events.notices import write_notices
 from webhooks.mailing import mail_disabled
 from webhooks.models import Delivery, Event
@@ -44,9 +45,10 @@ def write_notices_task() -> None:
 
 @shared_task(name="webhooks.purge_attempts")
 def purge_attempts_task() -> None:
-    """Delete attempts older than 60 days, and events older than EVENTS_KEPT_DAYS."""
+    """Delete attempts older than 60 days, events older than EVENTS_KEPT_DAYS, and codes that expired a day ago."""
     purge_attempts()
     purge_events()
+    purge_codes()
 
 
 def _is_stopping() -> bool:

@@ -134,6 +134,8 @@ def page(
 class Envelope(BasePagination):
     """The envelope of a list by `page`, for the reference. Each list's query serializer names its parameters."""
 
+    total_meaning = "How many records match, exactly."
+
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {
             "type": "object",
@@ -145,7 +147,7 @@ class Envelope(BasePagination):
                     "type": "boolean",
                     "description": "True when more records follow; with `ending_before`, when newer ones do.",
                 },
-                "totalCount": {"type": "integer", "description": "How many records match, exactly."},
+                "totalCount": {"type": "integer", "description": self.total_meaning},
             },
         }
 

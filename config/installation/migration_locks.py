@@ -37,6 +37,7 @@ _PATTERNS: Final[Sequence[tuple[re.Pattern[str], str, str]]] = [
         (rf"lock\s+table\s+{_TABLE}\s+in\s+(?P<mode>[\w ]+?)\s+mode", "", HELD),
         (rf"lock\s+(?:table\s+)?{_TABLE}", "ACCESS EXCLUSIVE", HELD),
         (rf"create\s+(constraint\s+)?trigger\s[^;]*?\bon\s+{_TABLE}", "SHARE ROW EXCLUSIVE", MOMENT),
+        (rf"drop\s+trigger\s[^;]*?\bon\s+{_TABLE}", "ACCESS EXCLUSIVE", MOMENT),
         (rf"(?:update|delete\s+from|insert\s+into)\s+{_TABLE}", "ROW EXCLUSIVE", WRITES),
     )
 ]

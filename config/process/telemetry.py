@@ -6,6 +6,7 @@ the value of a variable. The log, which stays, has the rest by the id of the req
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from config.process.release import RELEASE
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
+_API = "config.middleware.ApiMiddleware"
 _OF_AN_EVENT = ("event_id", "timestamp", "level", "platform", "release", "environment", "server_name")
 _OF_A_FRAME = ("filename", "function", "lineno", "module", "in_app")
 _OF_A_SPAN = frozenset(
@@ -95,7 +97,10 @@ def _trace() -> None:
     provider = TracerProvider(resource=ours.merge(OTELResourceDetector().detect()))
     provider.add_span_processor(BatchSpanProcessor(Exporter()))
     trace.set_tracer_provider(provider)
+    # Pages and the API have a handler each, and a trace has the route that one of them finds.
+    os.environ["OTEL_PYTHON_DJANGO_MIDDLEWARE_POSITION"] = str(settings.MIDDLEWARE.index(_API) + 1)
     DjangoInstrumentor().instrument()
+    settings.API_MIDDLEWARE.insert(0, settings.MIDDLEWARE[settings.MIDDLEWARE.index(_API) + 1])
     CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]
 
 

@@ -62,6 +62,11 @@ SIGN_UPS_FROM_ADDRESS: Final = Patience(
 MAILS_TO_ADDRESS: Final = Patience(free=5, first_wait_seconds=60, longest_wait_seconds=3600, forget_after_seconds=3600)
 """Mails that strangers can have sent to somebody: beyond these nothing is sent, without any sign of it."""
 
+CONNECTIONS_FROM_ADDRESS: Final = Patience(
+    free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60
+)
+"""For codes that applications exchange for keys."""
+
 CLAIMS_OF_PAYMENT: Final = Patience(free=10, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
 CLAIMS_FROM_ADDRESS: Final = Patience(free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
 """For claims of people without a key, each of which costs requests to a network's providers."""

@@ -24,6 +24,7 @@ class Scope(StrEnum):
     WEBHOOKS_WRITE = "webhooks:write"
     MERCHANT_READ = "merchant:read"
     MERCHANT_WRITE = "merchant:write"
+    REQUESTS_READ = "requests:read"
 
 
 DESCRIPTIONS: Final[dict[Scope, Promise]] = {
@@ -37,6 +38,7 @@ DESCRIPTIONS: Final[dict[Scope, Promise]] = {
     Scope.WEBHOOKS_WRITE: _("Add, change and delete webhooks, and send events again"),
     Scope.MERCHANT_READ: _("See the account, its settings and its balance"),
     Scope.MERCHANT_WRITE: _("Change the settings: settlements, wallets and tolerance"),
+    Scope.REQUESTS_READ: _("See the log of API requests"),
 }
 """Description of each scope, in the words of a page."""
 
@@ -45,7 +47,7 @@ GROUPS: Final[Sequence[tuple[Promise, Sequence[Scope]]]] = (
     (_("Refunds"), (Scope.REFUNDS_READ, Scope.REFUNDS_WRITE)),
     (_("Settlements"), (Scope.SETTLEMENTS_READ,)),
     (_("Webhooks"), (Scope.WEBHOOKS_READ, Scope.WEBHOOKS_WRITE)),
-    (_("Account"), (Scope.MERCHANT_READ, Scope.MERCHANT_WRITE)),
+    (_("Account"), (Scope.MERCHANT_READ, Scope.MERCHANT_WRITE, Scope.REQUESTS_READ)),
 )
 """Every scope once, by what it is about."""
 
@@ -61,6 +63,7 @@ NEEDS: Final[Mapping[Scope, Permission]] = MappingProxyType(
         Scope.WEBHOOKS_WRITE: Permission.MANAGE_WEBHOOKS,
         Scope.MERCHANT_READ: Permission.SEE,
         Scope.MERCHANT_WRITE: Permission.MANAGE_SETTINGS,
+        Scope.REQUESTS_READ: Permission.SEE_REQUEST_LOG,
     }
 )
 """Permission a person needs to give a key the scope. docs/roles.md shows the same table."""

@@ -215,12 +215,14 @@ class MerchantViewSet(GenericViewSet[Any]):
         narrow: Q | None = None,
         prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
         counted: counting.Counted | None = None,
+        most_counted: int | None = None,
     ) -> Response:
         """A page of the list, as `config.api.pagination.page` makes it.
 
         `filters` names the column for each parameter of the query that narrows the list, which may have several values,
         and `narrow` is what else does. Records that are `counted` by
-        status are not counted anew as long as nothing else narrows them.
+        status are not counted anew as long as nothing else narrows them. Of a list without an end `most_counted` is
+        how far the total counts.
         """
         chosen = {column: query[name] for name, column in filters.items() if name in query}
         matching = narrow or Q()
@@ -229,7 +231,7 @@ class MerchantViewSet(GenericViewSet[Any]):
 
         def total(keys: KeyRange) -> int:
             if counted is None or narrow or chosen.keys() - {"status"}:
-                return own.filter(keys.condition, matching).count()
+                return own.filter(keys.condition, matching).order_by("-pk")[:most_counted].count()
             status = chosen.get("status")
             return counting.total(
                 counted,

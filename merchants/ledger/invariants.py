@@ -278,6 +278,7 @@ TRIGGERS = {
     "entry_not_truncated": "ledger_entry",
     "entry_double_entry": "ledger_entry",
     "account_identity_fixed": "ledger_account",
+    "account_kept": "ledger_account",
     "entry_day_sums": "ledger_entry",
     "payout_end_state": "transfers_payout",
     "transfer_end_state": "transfers_transfer",

@@ -1,7 +1,7 @@
 """The ledger: accounts, the postings that move money between them, and the runs that check it.
 
 Written by `posting.py` alone. The database itself refuses what is not double entry: see the triggers in
-`migrations/0001_tables.py`.
+`migrations/0001_tables.py` and `0009_entries_checked_as_written.py`.
 """
 
 from __future__ import annotations

@@ -85,12 +85,13 @@ def stop_viewing(request: HttpRequest) -> HttpResponse:
 @require_POST
 @member_required(only_session=True)
 def switch_environment(request: MemberRequest) -> HttpResponse:
-    """Switch the environment, and go to the start page: the other environment has other records."""
+    """Switch the environment, and go to the start page: the other environment has other records. A page that has none
+    names itself as `next`."""
     chosen = request.POST.get("environment", "")
     if chosen not in Environment.values:
         raise Http404
     choose_environment(request, Environment(chosen))
-    return redirect("dashboard")
+    return redirect(_own_address(request, request.POST.get("next", "")) or "dashboard")
 
 
 def _own_address(request: HttpRequest, address: str) -> str:

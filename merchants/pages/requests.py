@@ -30,15 +30,12 @@ from merchants.pages import curl
 from merchants.pages.forms import FilterForm
 from merchants.pages.listing import list_context
 from merchants.request_log.bodies import MOST_BYTES
+from merchants.request_log.filters import METHODS, MOST_LOOKED_THROUGH, STATUSES, scanned
 from merchants.request_log.models import LoggedRequest
 from merchants.roles import Permission
 from merchants.wording import exact
 
 SECTION = "dashboard_requests"
-METHODS = ("GET", "POST", "PATCH", "DELETE")
-MOST_LOOKED_THROUGH = 20_000
-"""Requests that one page looks through for a path, a method or a key. It offers to look further back from there."""
-
 KEYS_OFFERED = 100
 COLUMNS = (
     {"label": gettext_lazy("Request")},
@@ -48,10 +45,10 @@ COLUMNS = (
     {"label": gettext_lazy("Key")},
 )
 OUTCOMES = {
-    "2": ("2xx", Q(status__gte=200, status__lt=300)),
-    "4": ("4xx", Q(status__gte=400, status__lt=500)),
-    "5": ("5xx", Q(status__gte=500)),
-    "e": (gettext_lazy("Any error"), Q(status__gte=400)),
+    "2": ("2xx", STATUSES["2xx"]),
+    "4": ("4xx", STATUSES["4xx"]),
+    "5": ("5xx", STATUSES["5xx"]),
+    "e": (gettext_lazy("Any error"), STATUSES["error"]),
 }
 
 
@@ -79,7 +76,7 @@ class RequestFilterForm(FilterForm):
     @property
     def is_looked_for(self) -> bool:
         """True if rows have to be scanned, because no index leads to a searched field."""
-        return any(self.cleaned_data[name] for name in ("path", "method", "key"))
+        return bool(self.fits())
 
     def narrowed(self, own: QuerySet[LoggedRequest]) -> QuerySet[LoggedRequest]:
         """Rows an index leads to: by id and by status."""
@@ -89,9 +86,7 @@ class RequestFilterForm(FilterForm):
 
     def fits(self) -> Q:
         """The rest of it."""
-        query = self.cleaned_data
-        named = {"path__contains": query["path"], "method": query["method"], "public_key": query["key"]}
-        return Q(**{name: value for name, value in named.items() if value})
+        return scanned(self.cleaned_data)
 
 
 @dataclass(frozen=True)
@@ -174,7 +169,7 @@ def _search(
     before: uuid.UUID | None,
     limit: int,
 ) -> list[LoggedRequest]:
-    """The newest requests that fit, among the MOST_LOOKED_THROUGH below a key."""
+    """The newest requests that fit, among the MOST_LOOKED_THROUGH below a key. The page offers to look further."""
     window = own.filter(Q(pk__lt=before) if before else Q()).order_by("-pk")
     end = window.values_list("pk", flat=True)[MOST_LOOKED_THROUGH - 1 : MOST_LOOKED_THROUGH].first()
     found = window.filter(form.fits(), Q(pk__gte=end) if end else Q())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 import structlog
 from django.conf import settings
@@ -11,7 +12,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponse, HttpResponseBase
 
 from config import ids
-from config.api.views import is_api_path
 from config.process.logs import REQUEST_ID
 from merchants.access.addresses import client_address
 from merchants.access.authentication import KEY_OF_REQUEST
@@ -19,6 +19,9 @@ from merchants.models import ApiKey
 from merchants.request_log.recording import RECORDER, Entry, beginning
 
 logger = structlog.get_logger(__name__)
+
+LIST_PATHS: Final = ("/v1/requests", "/sandbox/v1/requests")
+"""Where the log itself is read."""
 
 
 class RequestLogMiddleware:
@@ -28,12 +31,12 @@ class RequestLogMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not settings.REQUESTS_KEPT_DAYS or not is_api_path(request.path):
+        if not settings.REQUESTS_KEPT_DAYS:
             return self.get_response(request)
         arrived, began = time.time_ns() // 1_000_000, time.perf_counter()
         response = self.get_response(request)
         key: ApiKey | None = request.META.get(KEY_OF_REQUEST)
-        if key is not None:
+        if key is not None and not _has_read_the_log(request, response):
             milliseconds = round((time.perf_counter() - began) * 1000)
             try:
                 RECORDER.add(_entry(request, response, key, arrived, milliseconds))
@@ -42,6 +45,11 @@ class RequestLogMiddleware:
             except Exception:  # a reply is never lost for its line in the log
                 logger.exception("request_not_logged")
         return response
+
+
+def _has_read_the_log(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """True for what a program does every second that follows the log: its own rows would hide all others."""
+    return request.path in LIST_PATHS and request.method in {"GET", "HEAD"} and response.status_code < 400
 
 
 def _entry(request: HttpRequest, response: HttpResponseBase, key: ApiKey, arrived: int, milliseconds: int) -> Entry:

@@ -84,6 +84,7 @@ PAYMENT: dict[str, Any] = {
     "environment": "production",
     "completedAt": None,
     "cancelledAt": None,
+    "closedAt": None,
     "version": 1,
 }
 

@@ -396,6 +396,10 @@ class PaymentSchema(serializers.Serializer[Any]):
     environment = serializers.ChoiceField(choices=Environment.choices)
     completedAt = serializers.DateTimeField(allow_null=True)
     cancelledAt = serializers.DateTimeField(allow_null=True)
+    closedAt = serializers.DateTimeField(
+        allow_null=True,
+        help_text="When the time of an underpaid payment ended: no more is awaited. Null while it is.",
+    )
     version = serializers.IntegerField(help_text="Grows with every change that an event tells of.")
     discrepancies = DiscrepancySchema(many=True, required=False, help_text="The newest 100, with `expand`.")
     refunds = RefundsField(required=False, help_text="The newest 100, with `expand`.")

@@ -106,6 +106,7 @@ def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> 
     reasons = sorted({*assessment.reasons, *reversed_now, *kept, *mismatches})
     is_changed = payment.received != assessment.received or payment.status_reasons != reasons
     is_changed = is_changed or bool(booked) or evidence.rule.confirmations > payment.required_confirmations
+    is_changed = is_changed or assessment.close
     return AssessmentEffects(
         booked=booked,
         lost=[

@@ -15,6 +15,8 @@ ENUMERATIONS = {
     "WebhookEvents": "WebhookEventType",
     "PaymentStatusReasons": "PaymentStatusReason",
     "MonthAccountAccount": "MonthAccountName",
+    "RequestsListMethod": "RequestMethod",
+    "RequestsListStatus": "RequestStatus",
 }
 """Enumerations whose name by the rule would mislead."""
 

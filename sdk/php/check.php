@@ -264,6 +264,11 @@ same($event->id, $ballast->events->get($event->id)->id, 'the event');
 same(PaymentCompletedEvent::class, $ballast->events->list(type: 'payment.completed')->data[0]::class, 'its class');
 $delivery = $ballast->deliveries->list(endpoint: $webhook->id, event: $event->id)->data[0];
 same($delivery->id, $ballast->deliveries->get($delivery->id)->id, 'a delivery');
+$logged = eventually(
+    fn (): ?object => $ballast->requests->list(method: 'POST', path: '/rotate', limit: 1)->data[0] ?? null,
+    'a request in the log',
+);
+same(200, $logged->statusCode, 'the status of a request');
 same($delivery->id, $ballast->deliveries->redeliver($delivery->id)->id, 'a delivery sent again');
 $replay = $ballast->webhooks->replay($webhook->id, createdGte: $payment->createdAt, createdLte: gmdate('c'));
 same(true, $replay->deliveryCount > 0, 'a replay');

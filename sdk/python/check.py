@@ -184,6 +184,9 @@ def walk(client: Ballast, receiver: Receiver) -> None:
     assert isinstance(found, PaymentCompletedEvent)
     assert same(client.events.get(found.id)).id == found.id
 
+    logged = wait(lambda: client.requests.list(method="POST", path="/refunds", status="2xx").data, bool)[0]
+    assert (same(logged).status_code, logged.public_key) == (201, os.environ["BALLAST_PUBLIC_KEY"])
+
     same(client.settlements.upcoming())
     subprocess.run(
         [os.environ["PYTHON"], "-m", "config.embedded", "manage", "run_settlements", "--now"],
@@ -241,6 +244,9 @@ def use_the_command() -> None:
                 "id"
             ]
             assert payment in ballast("payments", "list")
+            with following("logs", "tail", "--status", "error", environment=environment) as next_line:
+                ballast("payments", "get", "pay_other", code=1)
+                assert "404  GET /sandbox/v1/payments/pay_other" in next_line()
             assert "order" in ballast("payments", "get", payment)
             assert "payment.underpaid" in ballast("trigger", "payment.underpaid")
             event = json.loads(ballast("--json", "trigger", "payment.completed"))
@@ -254,25 +260,32 @@ def use_the_command() -> None:
         assert "Genuine" in ballast("receipts", "verify", str(receipt))
         receipt.write_text(receipt.read_text().replace("completed", "refunded").replace(paid, "pay_other"))
         ballast("receipts", "verify", str(receipt), code=1)
-    print("the ballast command: log-in, payments, trigger, listen, events and receipts")
+    print("the ballast command: log-in, payments, trigger, listen, events, logs and receipts")
 
 
 @contextmanager
 def listening(receiver: Receiver, environment: dict[str, str]) -> Iterator[None]:
     """`ballast listen --forward-to` this receiver."""
-    command = [BALLAST, "listen", "--forward-to", receiver.url, "--every", "0.5"]
+    with following("listen", "--forward-to", receiver.url, environment=environment):
+        yield
+
+
+@contextmanager
+def following(*arguments: str, environment: dict[str, str]) -> Iterator[Callable[[], str]]:
+    """A command that goes on until Ctrl-C; what it prints is read line by line."""
     with subprocess.Popen(
-        command,
+        [BALLAST, *arguments, "--every", "0.5"],
         env=environment,
         stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
     ) as listener:
         assert listener.stderr is not None
+        assert listener.stdout is not None
         try:
-            assert "as they happen" in listener.stderr.readline()
-            yield
+            assert "Ctrl-C ends." in listener.stderr.readline()
+            yield listener.stdout.readline
             listener.send_signal(signal.SIGINT)
             assert listener.wait(20) == 130
         finally:

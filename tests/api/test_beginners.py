@@ -47,6 +47,7 @@ MISTAKES: list[tuple[str, str, str, dict[str, Any] | None, str]] = [
     ("orders", "GET", "/orders/1001", None, "Payments are at /sandbox/v1/payments."),
     ("checkout sessions", "POST", "/checkout/sessions", {}, "Payments are at /sandbox/v1/payments."),
     ("payouts", "GET", "/payouts", None, "Payouts to your wallets are at /sandbox/v1/settlements."),
+    ("logs", "GET", "/logs", None, "The log of your requests is at /sandbox/v1/requests."),
     ("customers", "POST", "/customers", {}, "No customers are kept here: name yours in a payment's metadata."),
     ("rates", "GET", "/rates", None, "What a price comes to is at /sandbox/v1/quote?amount=25.50&currency=EUR."),
     ("a refund at the payment", "POST", "/payments/{paid}/refund", {}, "A refund is made by POST /sandbox/v1/refunds with paymentId."),

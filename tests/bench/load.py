@@ -6,8 +6,8 @@ import gc
 import selectors
 import socket
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 
 CONNECTIONS = 8
@@ -24,10 +24,17 @@ class Load:
 
     seconds: float
     milliseconds: Sequence[float]
+    processor_seconds: float = 0.0
+    """Of the server's processes and of the database's for them, together."""
 
     @property
     def per_second(self) -> float:
         return len(self.milliseconds) / self.seconds
+
+    @property
+    def processor_milliseconds(self) -> float:
+        """Of one request: what it costs, also while others use the machine."""
+        return self.processor_seconds * 1000 / len(self.milliseconds)
 
     def percentile(self, percent: float) -> float:
         ordered = sorted(self.milliseconds)
@@ -49,6 +56,7 @@ class LoadGenerator:
 
     host: str
     port: int
+    processor_seconds: Callable[[], float] = lambda: 0.0
     _connections: list[_Connection] = field(default_factory=list)
 
     def measure(self, requests: Sequence[bytes], *, status: int, seconds: float) -> Load:
@@ -56,8 +64,10 @@ class LoadGenerator:
         expected = f"HTTP/1.1 {status} ".encode()
         gc.collect()
         gc.disable()
+        used = self.processor_seconds()
         try:
-            return self._measure(requests, expected, seconds)
+            load = self._measure(requests, expected, seconds)
+            return replace(load, processor_seconds=self.processor_seconds() - used)
         finally:
             gc.enable()
             for connection in self._connections:

@@ -10,10 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+import psutil
 import psycopg
 from psycopg import sql
 
@@ -62,19 +64,41 @@ def database() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class Server:
+    port: int
+    process: psutil.Process
+
+    def processor_seconds(self) -> float:
+        """What its processes have used, and those of the database for them where it is on this machine."""
+        from django.db import connection
+
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            backends = [pid for (pid,) in cursor.fetchall()]
+        used = 0.0
+        for each in [*self.process.children(recursive=True), *map(psutil.Process, filter(psutil.pid_exists, backends))]:
+            with suppress(psutil.NoSuchProcess):
+                times = each.cpu_times()
+                used += times.user + times.system
+        return used
+
+
 @contextmanager
-def server() -> Iterator[int]:
-    """Granian in front of the benchmark's settings; yields its port."""
+def server() -> Iterator[Server]:
+    """Granian in front of the benchmark's settings."""
     port = free_port()
     command = [
         sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
         "--workers", str(cores()), "--blocking-threads", "256", "--blocking-threads-idle-timeout", "600",
-        "--workers-kill-timeout", "5", "--log-level", "warning", "config.wsgi:application",
+        "--workers-kill-timeout", "5", "--log-level", "warning", "tests.bench.wsgi:application",
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
     try:
         _wait_for(port, process)
-        yield port
+        yield Server(port, psutil.Process(process.pid))
     finally:
         process.terminate()
         process.wait(timeout=20)

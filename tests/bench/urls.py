@@ -1,15 +1,11 @@
-"""The product's routes and the twins'. The budget of the sandbox is lifted: the limiter runs, but never refuses.
-
-Under `/unlogged` is the sandbox's API once more, which the log of requests does not know: it looks at paths.
-"""
+"""The product's routes and the twins'. The budget of the sandbox is lifted: the limiter runs, but never refuses."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.urls import include, path
 
-from config.environments import Environment
-from config.urls import api_routes, handler400, handler403, handler404, handler500
+from config.urls import handler400, handler403, handler404, handler500
 from tests.bench.twins import OneTwinPayment, TwinPayments
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
@@ -19,6 +15,5 @@ settings.SANDBOX_REQUESTS_PER_MINUTE = 10_000_000
 urlpatterns = [
     path("twin/payments", TwinPayments.as_view()),
     path("twin/payments/<str:payment_id>", OneTwinPayment.as_view()),
-    path("unlogged/sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
     path("", include("config.urls")),
 ]

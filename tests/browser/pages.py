@@ -65,6 +65,15 @@ def every_page_outside(scenes: Scenes) -> list[Stop]:
     ]
 
 
+_ASKED = (
+    "name=WooCommerce&scopes=payments:write,refunds:write,webhooks:write&state=of-a-session"
+    "&redirectUrl=https://a-long-name-of-a-shop.harbour-coffee.example/wp-admin/admin-post.php"
+    "&webhookUrl=https://a-long-name-of-a-shop.harbour-coffee.example/wc-api/ballast"
+    f"&codeChallenge={'a' * 43}"
+)
+"""What an application asks a member for."""
+
+
 def every_page_of_the_dashboard(scenes: Scenes) -> list[Stop]:
     """Pages of a merchant, with what payers see of its refunds and links."""
     payments = scenes.payments
@@ -97,6 +106,8 @@ def every_page_of_the_dashboard(scenes: Scenes) -> list[Stop]:
         Stop("key-issued", "/dashboard/keys/new", "beginner", generate_key),
         Stop("key-rotate", f"/dashboard/keys/{key_id}/rotate"),
         Stop("key-delete", f"/dashboard/keys/{key_id}/delete"),
+        Stop("connect", f"/dashboard/connect?{_ASKED}"),
+        Stop("connect-refused", "/dashboard/connect?name=Shop&redirectUrl=http://shop.example", status=400),
         *_webhook_pages(scenes),
         *_wallet_pages(scenes),
         *_request_pages(scenes),

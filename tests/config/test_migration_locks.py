@@ -68,6 +68,7 @@ LOCKS: dict[str, tuple[str, str]] = {
         "SHARE ROW EXCLUSIVE",
         MOMENT,
     ),
+    "DROP TRIGGER known ON one": (EXCLUSIVE, MOMENT),
 }
 
 
@@ -77,6 +78,10 @@ def test_a_statement_takes_the_lock_that_is_said() -> None:
         cursor.execute("CREATE TEMPORARY TABLE two (a integer PRIMARY KEY)")
         cursor.execute("CREATE TEMPORARY TABLE one (a integer)")
         cursor.execute("ALTER TABLE one ADD CONSTRAINT known CHECK (a > -1) NOT VALID")
+        cursor.execute(
+            "CREATE TRIGGER known BEFORE UPDATE ON one FOR EACH ROW"
+            " EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+        )
         for statement, (mode, lasting) in LOCKS.items():
             assert list(locks_in(statement)) == [Lock("one", mode, lasting)], statement
             cursor.execute("SELECT 'one'::regclass::oid::bigint")

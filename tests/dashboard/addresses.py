@@ -110,6 +110,7 @@ READS = (
     "/dashboard/webhooks/{webhook}/recover",
     "/dashboard/webhooks/{webhook}/disable",
     "/dashboard/webhooks/{webhook}/delete",
+    "/dashboard/connect",
     "/dashboard/deliveries",
     "/dashboard/deliveries/rows",
     "/dashboard/deliveries/{delivery}",
@@ -173,6 +174,7 @@ WRITES = (
     "/dashboard/webhooks/{webhook}/enable",
     "/dashboard/webhooks/{webhook}/disable",
     "/dashboard/webhooks/{webhook}/delete",
+    "/dashboard/connect",
     "/dashboard/deliveries/{delivery}/redeliver",
 )
 

@@ -30,6 +30,7 @@ PUBLIC = {
     "dashboard/stop-looking",
     "brand/<str:version>/logo.png",
     "brand/<str:version>/style.css",
+    "connect/exchange",
     "docs",
     "docs/",
     "docs/<path:path>",

@@ -59,6 +59,7 @@ SEEN_BY = dict.fromkeys(READS, PEOPLE) | {
     "/dashboard/webhooks/{webhook}/recover": TECHNICAL,
     "/dashboard/webhooks/{webhook}/disable": TECHNICAL,
     "/dashboard/webhooks/{webhook}/delete": TECHNICAL,
+    "/dashboard/connect": TECHNICAL,
 }
 """Which roles see each page: those that are not named here are everybody's."""
 
@@ -121,6 +122,7 @@ CHANGED_BY = {
     "/dashboard/webhooks/{webhook}/enable": TECHNICAL,
     "/dashboard/webhooks/{webhook}/disable": TECHNICAL,
     "/dashboard/webhooks/{webhook}/delete": TECHNICAL,
+    "/dashboard/connect": TECHNICAL,
     "/dashboard/deliveries/{delivery}/redeliver": TECHNICAL,
 }
 """Which roles may send the form of each page."""

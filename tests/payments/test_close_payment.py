@@ -13,6 +13,7 @@ from payments import tasks
 from payments.deposits.finality_halts import halt_network
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
+from payments.records import payment_record
 from payments.services import cancel_payment, close_payment
 from payments.suspense.acceptance import accept_discrepancy
 from payments.terms import NETWORK_SILENCE_MAX
@@ -75,6 +76,23 @@ def test_what_came_waits_at_once_and_the_time_ends_where_the_network_was_read(ne
     assert close(payment).json()["version"] == record["version"]
     assert everything() == before
     assert_all_is_well()
+
+
+def test_the_end_of_the_time_is_told_when_it_comes_by_itself() -> None:
+    payment = end_window(short(merchant=make_merchant_who(late_payments="accept")))
+    told = events(payment)
+    assert payment_record(payment)["closedAt"] is None
+    Payment.objects.filter(pk=payment.pk).update(closes_at=payment.expires_at)  # the grace is over
+    mine_and_watch(payment.network)
+    tasks.expire_due()
+    payment = now(payment)
+    assert payment.closed_at is not None
+    assert payment_record(payment)["closedAt"][:19] == payment.closed_at.isoformat()[:19]
+    assert events(payment) == [*told, "payment.updated"]
+    assert_events_tell_the_records()
+    accept_discrepancy(discrepancy(payment), resolved_by="jo@example.com")
+    assert payment_record(now(payment))["closedAt"] is None
+    assert_events_tell_the_records()
 
 
 def test_accepted_early_it_is_completed_and_the_rest_is_late() -> None:

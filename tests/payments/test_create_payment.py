@@ -107,6 +107,7 @@ def test_every_field_of_the_record_says_what_it_should(settings: Settings) -> No
         "environment": "sandbox",
         "completedAt": None,
         "cancelledAt": None,
+        "closedAt": None,
         "version": 1,
     }
     assert re.fullmatch(r"pay_[0-7][0-9a-hjkmnp-tv-z]{25}", record["id"])

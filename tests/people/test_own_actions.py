@@ -45,6 +45,7 @@ NO_ROW = {
     "pay/<str:payment_id>/claim": PAYER,
     "pay/<str:payment_id>/mail": PAYER,
     "pay/<str:payment_id>/choose": PAYER,
+    "connect/exchange": "a server, by a code; rows of whoever agreed: tests/dashboard/test_connect.py",
     "link/<str:code>": PAYER,
     "receipts/verify": PAYER,
     "refund/<str:token>": PAYER,

@@ -64,6 +64,7 @@ REFUSED = {
     "/dashboard/webhooks/{webhook}/recover",
     "/dashboard/webhooks/{webhook}/disable",
     "/dashboard/webhooks/{webhook}/delete",
+    "/dashboard/connect",
 }
 """Those of READS that a viewer may not see, or that are there only to do something."""
 

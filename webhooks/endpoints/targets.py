@@ -43,6 +43,12 @@ def url_problem(
     return None
 
 
+def is_loopback(host: str) -> bool:
+    """True if the host is the very machine of whoever opens it."""
+    address = parse_address(host)
+    return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
+
+
 def _leads_inside(host: str, *, allow_loopback: bool) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return not allow_loopback

@@ -51,7 +51,8 @@ CATALOGUE: Mapping[str, Promise] = MappingProxyType(
         PAYMENT_REFUNDED: _("Money was refunded to the payer, in part or in full."),
         PAYMENT_UPDATED: _(
             "A payment changed and no other event says so: more was received, money was reserved for a refund or "
-            "came back from one, a reason was added or removed, or somebody changed its description, note or metadata."
+            "came back from one, the time of an underpaid payment ended, a reason was added or removed, or somebody "
+            "changed its description, note or metadata."
         ),
         PAYMENT_COINS_MISSING: _(
             "Coins that were paid are missing on the network. The part of your balance that came from them is "

@@ -206,7 +206,7 @@ def followed(serve: Any, *pages: list[dict[str, Any]]) -> list[str]:
     found: list[str] = []
     client = session.connect(keys.load("default"))  # type: ignore[arg-type]
     with contextlib.suppress(Enough):
-        found.extend(event.id for event in events.new_events(client, 1, sleep))
+        found.extend(event.id for event in events.new_records(client.events.list, 1, sleep))
     return found
 
 
@@ -222,6 +222,41 @@ def test_each_new_event_comes_once_and_in_order(serve: Any) -> None:
 
 def test_the_first_event_ever_is_new(serve: Any) -> None:
     assert followed(serve, [], [event(1, 10)]) == ["evt_1"]
+
+
+REQUEST = {
+    "id": "rql_1", "object": "request", "method": "POST", "path": "/sandbox/v1/payments", "query": "",
+    "statusCode": 400, "errorCode": "missing_parameter", "requestId": "req_1", "idempotencyKey": None,
+    "publicKey": "pk_test_public", "ipAddress": None, "durationMs": 12, "environment": "sandbox",
+    "createdAt": "2027-01-31T09:34:40.123Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_log_of_requests_is_followed_by_its_filters(
+    as_json: bool, serve: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = iter([page(), page(REQUEST)])
+
+    def reply(_: httpx.Request) -> httpx.Response:
+        if (found := next(pages, None)) is None:
+            raise KeyboardInterrupt
+        return found
+
+    asked = serve(reply)
+    chosen = ["--status", "error", "-m", "post", "--path", "payments", "--every", "0.2"]
+    assert app.run(["logs", "tail", *chosen, *(["--json"] if as_json else [])]) == 130
+    printed = capsys.readouterr().out
+    if as_json:
+        assert json.loads(printed) == REQUEST
+    else:
+        line = "2027-01-31 09:34:40  400  POST /sandbox/v1/payments  12 ms  req_1  missing_parameter\n"
+        assert printed == line
+    filters = {"status": "error", "method": "POST", "path": "payments"}
+    assert [dict(request.url.params) for request in asked[:2]] == [
+        {**filters, "limit": "1"}, {**filters, "created_gte": "1970-01-01T00:00:00.000Z", "limit": "100"}
+    ]  # fmt: skip
+    assert asked[0].url.path == "/sandbox/v1/requests"
 
 
 def test_a_forwarded_event_verifies_with_the_secret_that_is_shown() -> None:

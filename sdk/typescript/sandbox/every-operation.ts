@@ -215,6 +215,10 @@ async function lookBack(webhook: models.WebhookEndpoint, paid: Payment, began: D
   const deliveries = await ballast.deliveries.list({ endpoint: webhook.id, status: "delivered" });
   const delivery = deliveries.data[0]?.id ?? "";
   assert.equal((await ballast.deliveries.redeliver(delivery)).id, delivery);
+  const logged = await eventually("a request", async () => {
+    return (await ballast.requests.list({ method: "POST", path: `${delivery}/redeliver` })).data[0];
+  });
+  assert.equal(logged.statusCode, 200);
   const ids = new Set<string>();
   for await (const payment of ballast.payments.list({ created_gte: began, limit: 2 })) ids.add(payment.id);
   assert.equal(ids.size, (await ballast.payments.list({ created_gte: began })).totalCount);

@@ -15,3 +15,4 @@ $wpdb->query("CREATE TABLE {$wpdb->prefix}mini_orders (id INT AUTO_INCREMENT PRI
 update_option('home', "http://$argv[1]");
 update_option('siteurl', "http://$argv[1]");
 update_option('active_plugins', ['ballast-for-woocommerce/ballast-for-woocommerce.php', 'mini-store/mini-store.php']);
+get_role('administrator')->add_cap('manage_woocommerce');

@@ -85,8 +85,8 @@ namespace {
             add_action('admin_menu', fn() => add_menu_page(
                 'Store',
                 'Store',
-                'manage_options',
-                'store',
+                'manage_woocommerce',
+                'wc-settings',
                 $store->admin(...)
             ));
             add_action('woocommerce_payment_complete', fn($id) => add_option("mini_completed_$id", '0') + update_option(
@@ -262,6 +262,10 @@ namespace {
             }
             echo '<h1>' . esc_html($gateway->method_title) . '</h1><form method="post">';
             foreach ($gateway->form_fields as $name => $field) {
+                if (method_exists($gateway, $row = "generate_{$field['type']}_html")) {
+                    echo '<table>' . $gateway->$row($name, $field) . '</table>';
+                    continue;
+                }
                 $id = "woocommerce_{$gateway->id}_$name";
                 $value = $gateway->get_option($name);
                 $is = $field['type'] === 'checkbox';

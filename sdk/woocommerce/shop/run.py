@@ -32,6 +32,7 @@ from sdk import check
 HERE = Path(__file__).resolve().parent
 WORK = check.WORK / "woocommerce"
 WORDPRESS = Path("/usr/share/wordpress")
+SETTINGS = "/wp-admin/admin.php?page=wc-settings&tab=checkout&section=ballast"
 NEEDED = ("php", "mariadbd", "mariadb-install-db", "mariadb")
 PACKAGES = "wordpress mariadb-server php-cli php-curl php-mbstring php-mysql"
 ORDERS = int(os.environ.get("ORDERS") or 40)
@@ -173,12 +174,12 @@ def answers(shop: Shop) -> bool | None:
 # The browser: each page and each hard case once
 
 
-def connect(page: Page, shop: Shop, values: dict[str, str]) -> None:
+def connect(page: Page, shop: Shop, api: Api, values: dict[str, str]) -> None:
     page.goto(f"{shop.url}/wp-login.php")
     page.fill("#user_login", "admin")
     page.fill("#user_pass", "password")
     page.click("#wp-submit")
-    page.goto(f"{shop.url}/wp-admin/admin.php?page=store")
+    page.goto(f"{shop.url}{SETTINGS}")
     page.check("[name=woocommerce_ballast_enabled]")
     page.fill("[name=woocommerce_ballast_url]", values["BALLAST_URL"])
     page.fill("[name=woocommerce_ballast_public_key]", values["BALLAST_PUBLIC_KEY"])
@@ -186,9 +187,27 @@ def connect(page: Page, shop: Shop, values: dict[str, str]) -> None:
     page.click("text=Save changes")
     expect(page.get_by_role("status")).to_contain_text("Ballast is not connected:")
     assert "Stablecoins" not in shop.read("checkout"), "keys that were refused are not offered"
-    page.fill("[name=woocommerce_ballast_secret_key]", values["BALLAST_SECRET_KEY"])
+    page.fill("[name=woocommerce_ballast_public_key]", "")
+    page.fill("[name=woocommerce_ballast_secret_key]", "")
     page.click("text=Save changes")
-    expect(page.get_by_role("status")).to_contain_text("Connected to the sandbox: no real money is taken.")
+    expect(page.get_by_role("status")).to_contain_text("Now connect by the button")
+    page.get_by_role("link", name="Connect with Ballast").click()
+    page.fill("[name=email]", values["BALLAST_EMAIL"])
+    page.fill("[name=password]", values["BALLAST_PASSWORD"])
+    page.get_by_role("button", name="Log in", exact=True).click()
+    expect(page.get_by_role("heading", name=f"Connect {urllib.parse.urlsplit(shop.url).netloc}?")).to_be_visible()
+    page.get_by_role("link", name="Refuse").click()
+    expect(page.get_by_role("status")).to_contain_text("Access was refused in Ballast.")
+    webhooks = []
+    for _ in range(2):  # the second time its webhook takes the place of the first
+        page.get_by_role("link", name="Connect with Ballast").click()
+        page.get_by_role("button", name="Connect", exact=True).click()
+        expect(page.get_by_role("status")).to_contain_text("Connected to the sandbox: no real money is taken.")
+        assert "code=" not in page.url
+        [webhook] = [one for one in api("GET", "webhooks")["data"] if one["url"].startswith(shop.url)]
+        webhooks.append(webhook["id"])
+    assert len(set(webhooks)) == 2, webhooks
+    say("connected by the button")
     assert json.loads(shop.read("orders"))["declared"] == ["custom_order_tables", "cart_checkout_blocks"]
 
 
@@ -207,7 +226,7 @@ def buy(page: Page, shop: Shop, api: Api, checkout: str = "checkout", total: str
 
 
 def in_the_browser(page: Page, shop: Shop, api: Api, values: dict[str, str]) -> None:
-    connect(page, shop, values)
+    connect(page, shop, api, values)
 
     def simulate(payment: str, scenario: str) -> None:
         api("POST", f"payments/{payment}/simulate", scenario=scenario)
@@ -223,7 +242,7 @@ def in_the_browser(page: Page, shop: Shop, api: Api, values: dict[str, str]) -> 
     say("classic checkout, paid, back to the shop")
 
     for amount, said in (("5.00", "refunded"), ("20.50", "refunded"), ("1.00", None)):
-        page.goto(f"{shop.url}/wp-admin/admin.php?page=store")
+        page.goto(f"{shop.url}{SETTINGS}")
         page.get_by_label("Order").fill(str(number))
         page.get_by_label("Amount").fill(amount)
         page.get_by_role("button", name="Refund via Ballast").click()
@@ -281,14 +300,14 @@ def in_the_browser(page: Page, shop: Shop, api: Api, values: dict[str, str]) -> 
     assert shop.read("cron") == "done"
     assert shop.orders()[number]["status"] == "processing"
     assert shop.orders()[waiting]["status"] == "pending", "WooCommerce leaves an order whose payment is open"
-    page.goto(f"{shop.url}/wp-admin/admin.php?page=store")
+    page.goto(f"{shop.url}{SETTINGS}")
     page.click("text=Save changes")
     expect(page.get_by_role("status")).to_contain_text("Connected to the sandbox")
     assert api("GET", f"webhooks/{webhook['id']}")["status"] == "enabled"
     say("no webhooks: the hourly check, and saving enables it")
 
     shop.read("language&to=de_DE")
-    page.goto(f"{shop.url}/wp-admin/admin.php?page=store")
+    page.goto(f"{shop.url}{SETTINGS}")
     expect(page.get_by_label("Geheimer Schlüssel")).to_be_visible()
     shop.read("language&to=")
     say("settings in German")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from ballast.models import Payment
 
@@ -36,8 +35,8 @@ PASSED = {"reversed", "token_fee"}
 
 
 def state_of(payment: Payment) -> str:
-    if payment.status == "underpaid" and is_over(payment):
-        return "expired"
+    if payment.status == "underpaid" and payment.closed_at is not None:
+        return "expired"  # its time is over, and nothing more is awaited
     if payment.status in ("partially_refunded", "refunded") and payment.completed_at is None:
         return "expired"  # too little came, and was given back: it was never paid
     # A status of later than this program waits for a person: nothing is handed out.
@@ -49,11 +48,6 @@ def waits(reason: str, payment: Payment) -> bool:
     if reason == "underpaid":
         return state_of(payment) in OVER and payment.status != "refunded"
     return reason not in PASSED
-
-
-def is_over(payment: Payment) -> bool:
-    """An underpaid payment keeps its status when its time is over. What was seen in time counts once confirmed."""
-    return payment.expires_at <= datetime.now(UTC) and all(each.status != "seen" for each in payment.transfers)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ const OVER: ReadonlySet<OrderState> = new Set(["expired", "cancelled"]);
 const PASSED: ReadonlySet<string> = new Set(["reversed", "token_fee"]);
 
 export function stateOf(payment: Payment): OrderState {
-  if (payment.status === "underpaid" && isOver(payment)) return "expired";
+  if (payment.status === "underpaid" && payment.closedAt !== null) return "expired"; // nothing more is awaited
   const isGivenBack = payment.status === "partially_refunded" || payment.status === "refunded";
   if (isGivenBack && payment.completedAt === null) return "expired"; // too little came: it was never paid
   // A status of later than this program waits for a person: nothing is handed out.
@@ -52,11 +52,6 @@ export function stateOf(payment: Payment): OrderState {
 function waits(reason: string, payment: Payment): boolean {
   if (reason === "underpaid") return OVER.has(stateOf(payment)) && payment.status !== "refunded";
   return !PASSED.has(reason);
-}
-
-/** An underpaid payment keeps its status when its time is over. What was seen in time still counts once it is confirmed. */
-function isOver({ expiresAt, transfers }: Payment): boolean {
-  return Date.parse(expiresAt) <= Date.now() && transfers.every((transfer) => transfer.status !== "seen");
 }
 
 export interface Verdict {

@@ -111,6 +111,8 @@ final class Payment extends Model
     public readonly ?\DateTimeImmutable $completedAt;
     /** When it was cancelled; null unless it was. */
     public readonly ?\DateTimeImmutable $cancelledAt;
+    /** When the time of an underpaid payment ended: no more is awaited. Null while it is. */
+    public readonly ?\DateTimeImmutable $closedAt;
     /** Grows with every change that an event tells of. */
     public readonly int $version;
     /**
@@ -168,6 +170,7 @@ final class Payment extends Model
         isset($raw['environment']) && $this->environment = (string) $raw['environment'];
         $this->completedAt = isset($raw['completedAt']) ? new \DateTimeImmutable($raw['completedAt']) : null;
         $this->cancelledAt = isset($raw['cancelledAt']) ? new \DateTimeImmutable($raw['cancelledAt']) : null;
+        $this->closedAt = isset($raw['closedAt']) ? new \DateTimeImmutable($raw['closedAt']) : null;
         isset($raw['version']) && $this->version = (int) $raw['version'];
         isset($raw['discrepancies']) && $this->discrepancies = array_map(Discrepancy::of(...), $raw['discrepancies']);
         isset($raw['refunds']) && $this->refunds = array_map(Refund::of(...), $raw['refunds']);

@@ -22,6 +22,7 @@ trait HasResources
     public readonly Webhooks $webhooks;
     public readonly Events $events;
     public readonly Deliveries $deliveries;
+    public readonly Requests $requests;
     public readonly Merchant $merchant;
     public readonly Balance $balance;
 
@@ -38,6 +39,7 @@ trait HasResources
         $this->webhooks = new Webhooks($transport);
         $this->events = new Events($transport);
         $this->deliveries = new Deliveries($transport);
+        $this->requests = new Requests($transport);
         $this->merchant = new Merchant($transport);
         $this->balance = new Balance($transport);
     }

@@ -130,7 +130,8 @@ class PaymentRefundedEvent(BaseEvent):
 @dataclass(frozen=True, kw_only=True)
 class PaymentUpdatedEvent(BaseEvent):
     """A payment changed and no other event says so: more was received, money was reserved for a refund or came back
-    from one, a reason was added or removed, or somebody changed its description, note or metadata."""
+    from one, the time of an underpaid payment ended, a reason was added or removed, or somebody changed its
+    description, note or metadata."""
 
     type: Literal["payment.updated"]
     data: PaymentData

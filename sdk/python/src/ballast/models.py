@@ -291,6 +291,18 @@ RefundStatus: TypeAlias = Literal[
     "failed",
     "cancelled",
 ]
+RequestMethod: TypeAlias = Literal[
+    "GET",
+    "POST",
+    "PATCH",
+    "DELETE",
+]
+RequestStatus: TypeAlias = Literal[
+    "2xx",
+    "4xx",
+    "5xx",
+    "error",
+]
 Scenario: TypeAlias = Literal[
     "exact",
     "underpaid",
@@ -983,6 +995,8 @@ class Payment(Model):
     """When it was completed; null before."""
     cancelled_at: datetime | None
     """When it was cancelled; null unless it was."""
+    closed_at: datetime | None
+    """When the time of an underpaid payment ended: no more is awaited. Null while it is."""
     version: int
     """Grows with every change that an event tells of."""
     discrepancies: list[Discrepancy] | None
@@ -1237,6 +1251,40 @@ class Replay(Model):
     """Of the webhook."""
     delivery_count: int
     """How many deliveries are due now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestLogEntry(Model):
+    """RequestLogEntry."""
+
+    id: str
+    """Names the record for good."""
+    object: str
+    """What kind of record this is."""
+    method: str
+    """Of HTTP."""
+    path: str
+    """Without the query."""
+    query: str
+    """What followed the `?`, without secrets."""
+    status_code: int
+    """Of the reply."""
+    error_code: str | None
+    """The `code` of its error; null without one."""
+    request_id: str
+    """Its `X-Request-Id`."""
+    idempotency_key: str | None
+    """Its `Idempotency-Key`; null without one."""
+    public_key: str
+    """The public half of its key pair."""
+    ip_address: str | None
+    """Where it came from; null if that is not known."""
+    duration_ms: int
+    """Until it was answered, in milliseconds."""
+    environment: Environment | str
+    """Where it was made: with test keys in the sandbox, with live keys in production."""
+    created_at: datetime
+    """When it came."""
 
 
 @dataclass(frozen=True, kw_only=True)

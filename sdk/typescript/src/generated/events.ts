@@ -51,7 +51,8 @@ export interface PaymentRefundedEvent extends EventOf<"payment.refunded", models
 
 /**
  * A payment changed and no other event says so: more was received, money was reserved for a refund or came back from
- * one, a reason was added or removed, or somebody changed its description, note or metadata.
+ * one, the time of an underpaid payment ended, a reason was added or removed, or somebody changed its description, note
+ * or metadata.
  */
 export interface PaymentUpdatedEvent extends EventOf<"payment.updated", models.Payment> {}
 

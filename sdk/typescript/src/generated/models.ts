@@ -222,6 +222,10 @@ export type RefundHoldReason =
 
 export type RefundStatus = "requires_action" | "pending" | "processing" | "completed" | "failed" | "cancelled";
 
+export type RequestMethod = "GET" | "POST" | "PATCH" | "DELETE";
+
+export type RequestStatus = "2xx" | "4xx" | "5xx" | "error";
+
 export type Scenario =
   | "exact"
   | "underpaid"
@@ -840,6 +844,8 @@ export interface Payment {
   completedAt: string | null;
   /** When it was cancelled; null unless it was. */
   cancelledAt: string | null;
+  /** When the time of an underpaid payment ended: no more is awaited. Null while it is. */
+  closedAt: string | null;
   /** Grows with every change that an event tells of. */
   version: number;
   /** The newest 100, with `expand`. */
@@ -1079,6 +1085,37 @@ export interface Replay {
   endpoint: string;
   /** How many deliveries are due now. */
   deliveryCount: number;
+}
+
+export interface RequestLogEntry {
+  /** Names the record for good. */
+  id: string;
+  /** What kind of record this is. */
+  object: "request";
+  /** Of HTTP. */
+  method: string;
+  /** Without the query. */
+  path: string;
+  /** What followed the `?`, without secrets. */
+  query: string;
+  /** Of the reply. */
+  statusCode: number;
+  /** The `code` of its error; null without one. */
+  errorCode: string | null;
+  /** Its `X-Request-Id`. */
+  requestId: string;
+  /** Its `Idempotency-Key`; null without one. */
+  idempotencyKey: string | null;
+  /** The public half of its key pair. */
+  publicKey: string;
+  /** Where it came from; null if that is not known. */
+  ipAddress: string | null;
+  /** Until it was answered, in milliseconds. */
+  durationMs: number;
+  /** Where it was made: with test keys in the sandbox, with live keys in production. */
+  environment: Open<Environment>;
+  /** When it came. */
+  createdAt: string;
 }
 
 export interface Schedule {

@@ -919,6 +919,51 @@ export class DeliveriesResource {
   }
 }
 
+export interface RequestsListParams {
+  /** How many records, 1 to 100. */
+  limit?: number | undefined;
+  /** The `id` of the last record of the page before. */
+  starting_after?: string | undefined;
+  /** The `id` of the first record of the page after: the page before it, newest first as well. */
+  ending_before?: string | undefined;
+  /** Created at or after this ISO 8601 time, UTC; a date means its beginning. */
+  created_gte?: string | Date | undefined;
+  /** Created at or before this ISO 8601 time, UTC; a date means its end. */
+  created_lte?: string | Date | undefined;
+  /** Only those answered so; `error` is 4xx and 5xx. */
+  status?: models.RequestStatus | undefined;
+  /** Only those with this method. */
+  method?: models.RequestMethod | undefined;
+  /** Only those whose path contains this. */
+  path?: string | undefined;
+  /** Only those with this public key. */
+  key?: string | undefined;
+  /** Only the one with this `X-Request-Id`, as an error has it. */
+  request_id?: string | undefined;
+}
+
+/** What your keys asked the API for, and how it was answered. */
+export class RequestsResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * List requests.
+   *
+   * The requests that your keys made, newest first, without their bodies. They appear within a second and are kept for
+   * as long as the service's operator chooses. With `path`, `method`, `key` or `status=2xx` the newest 20,000 requests
+   * before `created_lte` are looked through. Reading this list is logged only where it is refused.
+   *
+   * Scope: `requests:read`.
+   */
+  list(params?: RequestsListParams, options?: CallOptions): ListCall<models.RequestLogEntry> {
+    return this.#transport.list({ method: "GET", path: "/requests", query: params }, options);
+  }
+}
+
 /** The account and its settings. */
 export class MerchantResource {
   readonly #transport: Transport;
@@ -988,6 +1033,7 @@ export class Resources {
   readonly webhooks: WebhooksResource;
   readonly events: EventsResource;
   readonly deliveries: DeliveriesResource;
+  readonly requests: RequestsResource;
   readonly merchant: MerchantResource;
   readonly balance: BalanceResource;
 
@@ -1003,6 +1049,7 @@ export class Resources {
     this.webhooks = new WebhooksResource(transport);
     this.events = new EventsResource(transport);
     this.deliveries = new DeliveriesResource(transport);
+    this.requests = new RequestsResource(transport);
     this.merchant = new MerchantResource(transport);
     this.balance = new BalanceResource(transport);
   }

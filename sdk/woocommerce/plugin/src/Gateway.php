@@ -59,6 +59,11 @@ class Gateway extends \WC_Payment_Gateway
                 __('Address of Ballast', 'ballast-for-woocommerce'),
                 __('For example https://pay.example.com', 'ballast-for-woocommerce'),
             ),
+            'connect' => $text(
+                __('Connection', 'ballast-for-woocommerce'),
+                __('Opens Ballast, where you agree to a key pair for this shop. Or enter one by hand:', 'ballast-for-woocommerce'), // phpcs:ignore Generic.Files.LineLength
+                'ballast_connect',
+            ),
             'public_key' => $text(
                 __('Public key', 'ballast-for-woocommerce'),
                 __('pk_live_…, or pk_test_… to try it in the sandbox. Make a pair with the scopes to write payments, refunds and webhooks in the dashboard of Ballast, under Developers.', 'ballast-for-woocommerce'), // phpcs:ignore Generic.Files.LineLength
@@ -81,21 +86,43 @@ class Gateway extends \WC_Payment_Gateway
     public function process_admin_options(): bool
     {
         $saved = parent::process_admin_options();
-        $wrong = Settings::connect();
-        if ($wrong !== null) {
-            \WC_Admin_Settings::add_error(sprintf(
-                /* translators: %s: what is wrong */
-                __('Ballast is not connected: %s', 'ballast-for-woocommerce'),
-                $wrong
-            ));
+        if (Settings::get('public_key') . Settings::get('secret_key') === '' && Connect::button() !== null) {
+            \WC_Admin_Settings::add_message(
+                __('Saved. Now connect by the button, or enter a key pair.', 'ballast-for-woocommerce')
+            );
             return $saved;
         }
-        \WC_Admin_Settings::add_message(
-            Settings::isSandbox()
-                ? __('Connected to the sandbox: no real money is taken.', 'ballast-for-woocommerce')
-                : __('Connected: customers pay with real money.', 'ballast-for-woocommerce')
-        );
+        $wrong = Settings::connect();
+        if ($wrong !== null) {
+            \WC_Admin_Settings::add_error(Settings::refusedMessage($wrong));
+            return $saved;
+        }
+        \WC_Admin_Settings::add_message(Settings::connectedMessage());
         return $saved;
+    }
+
+    /**
+     * The row of the settings with the button: a link, as a button would be pressed by Enter in any field above it.
+     *
+     * @param string $key
+     * @param array<string, mixed> $data
+     */
+    public function generate_ballast_connect_html($key, $data): string
+    {
+        $url = Connect::button();
+        return sprintf(
+            '<tr valign="top"><th scope="row" class="titledesc">%s</th><td class="forminp">%s'
+            . '<p class="description">%s</p></td></tr>',
+            esc_html($data['title']),
+            $url === null ? '' : sprintf(
+                '<a class="button" href="%s">%s</a>',
+                esc_url($url),
+                esc_html(__('Connect with Ballast', 'ballast-for-woocommerce'))
+            ),
+            esc_html($url === null
+                ? __('Enter the address of Ballast (https://…) and save.', 'ballast-for-woocommerce')
+                : $data['description'])
+        );
     }
 
     /** @return bool whether it is offered: enabled, connected, and in a currency that Ballast prices in */
@@ -139,7 +166,8 @@ class Gateway extends \WC_Payment_Gateway
             $fact = Table::fact($last, $total, $order->get_currency());
             $isSame = Table::isSame($last->amount, $total) && $last->currency === $order->get_currency();
             $isEnding = $fact === 'open' && $last->expiresAt->getTimestamp() <= time() + 60;
-            if ($isSame && !$isEnding && in_array($fact, ['open', 'short'], true)) {
+            $isOpen = in_array($fact, ['open', 'short'], true) && $last->closedAt === null;
+            if ($isSame && !$isEnding && $isOpen) {
                 return $last->url;
             }
             if ($fact === 'open') {

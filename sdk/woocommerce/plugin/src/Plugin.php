@@ -43,6 +43,7 @@ final class Plugin
         add_action('woocommerce_api_' . self::ID, static fn() => (new Listener($orders))->answer());
         add_action('woocommerce_thankyou_' . self::ID, static fn($id) => $orders->refreshQuietly((int) $id));
         add_filter('woocommerce_cancel_unpaid_order', $orders->mayCancelUnpaid(...), 10, 2);
+        Connect::start();
         add_action(self::CHECK, $orders->refreshOpen(...));
         if (!wp_next_scheduled(self::CHECK)) {
             wp_schedule_event(time(), 'hourly', self::CHECK);

@@ -103,6 +103,52 @@ final class Settings
         return null;
     }
 
+    /**
+     * Takes over keys, and perhaps a webhook, that Ballast has given to this shop. Returns what is wrong, as `connect`.
+     *
+     * @param array{id: string, secret: string}|null $webhook
+     */
+    public static function adopt(
+        string $url,
+        string $publicKey,
+        #[\SensitiveParameter] string $secretKey,
+        #[\SensitiveParameter] ?array $webhook
+    ): ?string {
+        $keys = ['url' => $url, 'public_key' => $publicKey, 'secret_key' => $secretKey];
+        update_option(self::OPTION, $keys + (array) get_option(self::OPTION, []));
+        $old = self::connection()['webhook'] ?? null;
+        if ($webhook !== null) {
+            update_option(self::CONNECTION, [
+                'fingerprint' => self::fingerprint(),
+                'webhook' => $webhook['id'],
+                'secrets' => [$webhook['secret'], ...array_slice(self::webhookSecrets(), 0, 3)],
+                'url' => Listener::url(),
+            ], false);
+        }
+        $wrong = self::connect();
+        if ($wrong === null && is_string($old) && $old !== self::connection()['webhook']) {
+            try {
+                self::client()->webhooks->delete($old);
+            } catch (BallastError) {
+                // It is another merchant's, or gone.
+            }
+        }
+        return $wrong;
+    }
+
+    public static function connectedMessage(): string
+    {
+        return self::isSandbox()
+            ? __('Connected to the sandbox: no real money is taken.', 'ballast-for-woocommerce')
+            : __('Connected: customers pay with real money.', 'ballast-for-woocommerce');
+    }
+
+    public static function refusedMessage(string $wrong): string
+    {
+        /* translators: %s: what is wrong */
+        return sprintf(__('Ballast is not connected: %s', 'ballast-for-woocommerce'), $wrong);
+    }
+
     /** Whether the webhook is still there: if so it has the present events, and is on. */
     private static function isKept(Ballast $ballast, string $webhook): bool
     {

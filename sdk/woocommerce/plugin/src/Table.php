@@ -94,7 +94,9 @@ final class Table
             PaymentStatus::CREATED => 'open',
             PaymentStatus::PENDING => 'seen',
             PaymentStatus::UNDERPAID => 'short',
-            PaymentStatus::COMPLETED, PaymentStatus::PARTIALLY_REFUNDED => 'paid',
+            PaymentStatus::COMPLETED => 'paid',
+            // Too little came, and some of it was given back: it was never complete.
+            PaymentStatus::PARTIALLY_REFUNDED => $payment->completedAt === null ? 'short' : 'paid',
             PaymentStatus::EXPIRED, PaymentStatus::CANCELLED => $isLate ? 'late' : 'over',
             PaymentStatus::REFUNDED => 'refunded',
             default => 'unknown', // of a later version of the API: nothing is done

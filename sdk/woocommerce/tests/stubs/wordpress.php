@@ -22,10 +22,18 @@ final class World
     /** What `home_url` says: a filter, a language or the request changes it. */
     public static string $homeUrl = '';
     public static ?Ballast\Http\Sender $api = null;
+    public static int $user = 1;
+    /** Whether the person may manage the shop, and the nonce of the request is right. */
+    public static bool $mayManage = true;
+    public static bool $hasNonce = true;
+    /** @var array<string, mixed> */
+    public static array $transients = [];
 
     public static function reset(): void
     {
-        self::$options = self::$orders = self::$actions = [];
+        self::$options = self::$orders = self::$actions = self::$transients = [];
+        self::$user = 1;
+        self::$mayManage = self::$hasNonce = true;
         self::$isLocked = false;
         self::$homeUrl = 'https://shop.example';
         self::$api = null;
@@ -167,4 +175,66 @@ function register_deactivation_hook(string $file, callable $callback): void
 function wp_clear_scheduled_hook(string $hook): void
 {
     World::$actions[] = "cleared $hook";
+}
+
+function get_current_user_id(): int
+{
+    return World::$user;
+}
+
+function current_user_can(string $capability): bool
+{
+    return $capability === 'manage_woocommerce' && World::$mayManage;
+}
+
+function check_admin_referer(string $action): int
+{
+    return World::$hasNonce ? 1 : wp_die('The link you followed has expired.');
+}
+
+function wp_nonce_url(string $url, string $action): string
+{
+    return "$url&_wpnonce=of-$action";
+}
+
+function admin_url(string $path = ''): string
+{
+    return "https://shop.example/wp-admin/$path";
+}
+
+function wp_die(string $message, string $title = '', mixed $arguments = []): never
+{
+    throw new RuntimeException($message);
+}
+
+function esc_html(string $text): string
+{
+    return htmlspecialchars($text, ENT_QUOTES);
+}
+
+function esc_url(string $url): string
+{
+    return htmlspecialchars($url, ENT_QUOTES);
+}
+
+function set_transient(string $name, mixed $value, int $seconds): bool
+{
+    World::$transients[$name] = $value;
+    return true;
+}
+
+function get_transient(string $name): mixed
+{
+    return World::$transients[$name] ?? false;
+}
+
+function delete_transient(string $name): bool
+{
+    unset(World::$transients[$name]);
+    return true;
+}
+
+function wp_next_scheduled(string $hook): int|false
+{
+    return 1;
 }

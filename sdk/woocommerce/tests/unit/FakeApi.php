@@ -22,6 +22,8 @@ final class FakeApi implements Sender
     public array $log = [];
     public bool $isAway = false;
     public ?string $refusal = null;
+    /** @var array<string, string> challenge by code */
+    public array $codes = [];
     /** Whether what is asked for is done, and the reply lost. */
     public bool $losesReplies = false;
     /** @var array<string, array<string, mixed>> what becomes of payments just before they are cancelled */
@@ -32,6 +34,9 @@ final class FakeApi implements Sender
         if ($this->isAway) {
             $error = ['type' => 'api_error', 'code' => 'internal_error', 'message' => 'No.'];
             return self::json(500, ['error' => $error]);
+        }
+        if (str_ends_with($request->url, '/connect/exchange')) {
+            return $this->exchange($request);
         }
         $path = substr((string) parse_url($request->url, PHP_URL_PATH), strlen('/sandbox/v1/'));
         $this->log[] = "{$request->method} $path";
@@ -65,6 +70,24 @@ final class FakeApi implements Sender
             $this->records[$parts[1]]['status'] = 'cancelled';
         }
         return self::json(200, $this->records[$parts[1]]);
+    }
+
+    /** Gives keys for the code that was issued for a challenge, once. */
+    private function exchange(Request $request): Response
+    {
+        $this->log[] = "{$request->method} {$request->url}";
+        ['code' => $code, 'codeVerifier' => $verifier] = json_decode((string) $request->body, true);
+        $challenge = rtrim(strtr(base64_encode(hash('sha256', $verifier, true)), '+/', '-_'), '=');
+        if (($this->codes[$code] ?? null) !== $challenge) {
+            $error = ['type' => 'invalid_request_error', 'code' => 'connection_code_unknown', 'message' => 'No code.'];
+            return self::json(400, ['error' => $error]);
+        }
+        unset($this->codes[$code]);
+        $id = $this->add('webhooks', []);
+        return self::json(200, [
+            'environment' => 'sandbox', 'publicKey' => 'pk_test_2', 'secretKey' => 'sk_test_2',
+            'webhook' => ['id' => $id, 'secret' => self::SECRET],
+        ]);
     }
 
     /** @return list<array<string, mixed>> */

@@ -74,6 +74,7 @@ final class OrdersTest extends ShopTestCase
         yield 'paid' => [['status' => 'completed'], '25.50'];
         yield 'late' => [['status' => 'expired', 'statusReasons' => ['late']], '25.50'];
         yield 'seen, for another price' => [['status' => 'pending'], '30.00'];
+        yield 'short, and over' => [['status' => 'underpaid', 'closedAt' => '2026-01-22T10:11:00.000Z'], '25.50'];
         yield 'short, for another price' => [['status' => 'underpaid'], '30.00'];
         yield 'paid, for another price' => [['status' => 'completed'], '30.00'];
         yield 'unknown' => [['status' => 'on_the_moon'], '25.50'];
@@ -247,7 +248,8 @@ final class OrdersTest extends ShopTestCase
                 ['completed', 'processing'], ['partially_refunded', 'processing'], ['refunded', 'refunded'],
             ] as [$now, $then]
         ) {
-            $this->becomes($payment, ['status' => $now]);
+            $completedAt = in_array($then, ['processing', 'refunded'], true) ? '2026-01-22T09:41:00.000Z' : null;
+            $this->becomes($payment, ['status' => $now, 'completedAt' => $completedAt]);
             $this->event('payment.updated', $payment);
             self::assertSame($then, $this->status($order), $now);
         }

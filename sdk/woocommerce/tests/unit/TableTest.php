@@ -68,7 +68,9 @@ final class TableTest extends TestCase
         yield 'seen' => [['status' => 'pending'], 'seen'];
         yield 'short' => [['status' => 'underpaid'], 'short'];
         yield 'complete' => [['status' => 'completed'], 'paid'];
-        yield 'partly refunded' => [['status' => 'partially_refunded'], 'paid'];
+        $completed = ['completedAt' => '2026-01-22T09:41:00.000Z'];
+        yield 'partly refunded' => [['status' => 'partially_refunded'] + $completed, 'paid'];
+        yield 'short and partly given back' => [['status' => 'partially_refunded', 'completedAt' => null], 'short'];
         yield 'of another price' => [['status' => 'completed', 'amount' => 25.4], 'other price'];
         yield 'of another currency' => [['status' => 'completed', 'currency' => 'USD'], 'other price'];
         yield 'expired' => [['status' => 'expired'], 'over'];

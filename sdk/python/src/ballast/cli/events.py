@@ -1,4 +1,4 @@
-"""`ballast listen` and `ballast events`: what happens, as it happens. The API has no stream, so it is asked."""
+"""`ballast listen`, `events` and `logs`: what happens, as it happens. The API has no stream, so it is asked."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 
 import httpx
@@ -27,7 +28,7 @@ logs = typer.Typer(help="The log of your requests.", no_args_is_help=True)
 EVERY_SECONDS = 2.0
 """30 requests a minute, of the sandbox's 100."""
 OVERLAP = timedelta(seconds=30)
-"""An event is dated before it is committed: what is asked for again is known by its id."""
+"""An event is dated before it is committed, a request before it is answered: what comes again is known by its id."""
 FORWARD_SECONDS = 15.0
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -37,26 +38,38 @@ ROW: Columns = {
     "type": lambda event: event.type,
     "record": lambda event: event.raw["data"]["object"].get("id"),
 }
+REQUEST: Columns = {
+    "created": lambda request: request.created_at,
+    "status": lambda request: request.status_code,
+    "request": lambda request: f"{request.method} {request.path}" + (f"?{request.query}" if request.query else ""),
+    "duration": lambda request: f"{request.duration_ms} ms",
+    "id": lambda request: request.request_id,
+    "error": lambda request: request.error_code or "",
+}
 Filter = Annotated[
     list[str] | None, typer.Option("--type", "-t", help="Only these, as payment.completed or 'refund.*'.")
 ]
 Seconds = Annotated[float, typer.Option("--every", min=0.2, help="Seconds between two questions for new events.")]
 
 
-def new_events(client: Ballast, every: float, sleep: Callable[[float], None] = time.sleep) -> Iterator[Any]:
-    """Each event once from now on, the oldest first."""
-    first = client.events.list(limit=1).data
+def new_events(client: Ballast, every: float) -> Iterator[Any]:
+    return new_records(client.events.list, every)
+
+
+def new_records(list_: Callable[..., Any], every: float, sleep: Callable[[float], None] = time.sleep) -> Iterator[Any]:
+    """Each record of a list once from now on, the oldest first."""
+    first = list_(limit=1).data
     since = newest = first[0].created_at if first else EPOCH
-    seen = {event.id: event.created_at for event in first}
+    seen = {record.id: record.created_at for record in first}
     while True:
         asked = max(since, newest - OVERLAP)  # what happened before the start is not new
-        found = list(client.events.list(created_gte=asked, limit=100))
-        for event in reversed(found):
-            if event.id not in seen:
-                seen[event.id] = event.created_at
-                yield event
+        found = list(list_(created_gte=asked, limit=100))
+        for record in reversed(found):
+            if record.id not in seen:
+                seen[record.id] = record.created_at
+                yield record
         if found:
-            newest = max(event.created_at for event in found)
+            newest = max(record.created_at for record in found)
             seen = {id_: at for id_, at in seen.items() if at >= newest - 2 * OVERLAP}
         sleep(every)
 
@@ -162,16 +175,26 @@ def address(words: str) -> str:
     return url if url.startswith(("http://", "https://")) else f"http://{url}"
 
 
-def show(output: Output, event: Any, outcome: str = "") -> None:
+def show(output: Output, event: Any, outcome: str = "", row: Columns = ROW) -> None:
     if output.as_json:
         output.json({**event.raw, "forwarded": outcome} if outcome else event.raw)
         return
-    line = "  ".join(text(value(event)) for value in ROW.values())
+    line = "  ".join(text(value(event)) for value in row.values())
     output.plain(f"{line}  {outcome}".rstrip())
 
 
 @logs.command("tail")
-def tail_logs(context: typer.Context) -> None:
-    """Say where the log of your requests is: it is in the dashboard, and not in the API."""
+def tail_logs(
+    context: typer.Context,
+    status: Annotated[str | None, typer.Option("--status", "-s", help="Only 2xx, 4xx, 5xx, or error.")] = None,
+    method: Annotated[str | None, typer.Option("--method", "-m", help="Only GET, POST, PATCH or DELETE.")] = None,
+    path: Annotated[str | None, typer.Option(help="Only where the path contains this.")] = None,
+    key: Annotated[str | None, typer.Option(help="Only with this public key.")] = None,
+    every: Seconds = EVERY_SECONDS,
+) -> None:
+    """Print the requests that your keys make, as they are answered. Those of this command are not among them."""
     here = session(context)
-    raise Refused(f"The API has no log of requests yet; the dashboard shows it: {here.keys.url}/dashboard/requests")
+    chosen: dict[str, Any] = {"status": status, "method": method.upper() if method else None, "path": path, "key": key}
+    here.output.note(f"Requests of {here.client.environment}, as they are answered. Ctrl-C ends.", "dim")
+    for request in new_records(partial(here.client.requests.list, **chosen), every):
+        show(here.output, request, row=REQUEST)

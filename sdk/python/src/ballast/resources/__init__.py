@@ -58,6 +58,12 @@ from ballast.resources.refunds import (
     RefundsResource,
     RefundsWithRawResponse,
 )
+from ballast.resources.requests import (
+    AsyncRequestsResource,
+    AsyncRequestsWithRawResponse,
+    RequestsResource,
+    RequestsWithRawResponse,
+)
 from ballast.resources.settlements import (
     AsyncSettlementsResource,
     AsyncSettlementsWithRawResponse,
@@ -98,6 +104,8 @@ __all__ = [
     "AsyncQuoteWithRawResponse",
     "AsyncRefundsResource",
     "AsyncRefundsWithRawResponse",
+    "AsyncRequestsResource",
+    "AsyncRequestsWithRawResponse",
     "AsyncResources",
     "AsyncSettlementsResource",
     "AsyncSettlementsWithRawResponse",
@@ -125,6 +133,8 @@ __all__ = [
     "QuoteWithRawResponse",
     "RefundsResource",
     "RefundsWithRawResponse",
+    "RequestsResource",
+    "RequestsWithRawResponse",
     "Resources",
     "SettlementsResource",
     "SettlementsWithRawResponse",
@@ -150,6 +160,7 @@ class Resources:
         self.webhooks = WebhooksResource(transport)
         self.events = EventsResource(transport)
         self.deliveries = DeliveriesResource(transport)
+        self.requests = RequestsResource(transport)
         self.merchant = MerchantResource(transport)
         self.balance = BalanceResource(transport)
 
@@ -169,5 +180,6 @@ class AsyncResources:
         self.webhooks = AsyncWebhooksResource(transport)
         self.events = AsyncEventsResource(transport)
         self.deliveries = AsyncDeliveriesResource(transport)
+        self.requests = AsyncRequestsResource(transport)
         self.merchant = AsyncMerchantResource(transport)
         self.balance = AsyncBalanceResource(transport)
