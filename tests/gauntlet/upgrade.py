@@ -32,10 +32,10 @@ from tests.ports import free_port
 from tests.sending.receivers import Shop
 
 UPGRADES = 8
-"""So many of the newest commits that add migrations, each from the commit before it."""
+"""At most so many steps from the newest release to this folder, over the newest commits that added migrations."""
 
 OLD = ""
-"""A commit to upgrade from to this folder, instead of those."""
+"""A commit to begin from, instead of the newest release."""
 
 SHOPPERS = 6
 BEFORE, OLD_ALONE, NEW_ALONE, BACK_ALONE = 3, 12, 6, 6
@@ -472,15 +472,21 @@ def _control(installation: Installation, shoppers: Shoppers) -> Check:
 def _upgrades() -> list[tuple[str, str]]:
     """Pairs of commits, before and after new migrations, oldest first; empty text is this folder as it is."""
     try:
-        added = _git("log", "-n", str(UPGRADES), "--diff-filter=A", "--format=%H", "--", "*/migrations/0*.py").split()
+        # The newest release is the commit that gave the changelog its newest date.
+        begin = (
+            OLD or _git("log", "-n", "1", "--format=%H", "-G", r"^## [0-9.]+ \([0-9-]+\)", "--", "CHANGELOG.md").strip()
+        )
+        begin = _git("rev-parse", "--verify", "--quiet", f"{begin}^{{commit}}").strip()
+        added = _git("log", "--diff-filter=A", "--format=%H", f"{begin}..HEAD", "--", "*/migrations/0*.py").split()
         after = [*reversed(added), *[""] * bool(_git("status", "--porcelain", "--", "*/migrations/0*.py"))][-UPGRADES:]
-        before = [OLD] if OLD else [f"{commit}^" if commit else "HEAD" for commit in after]
-        before = [_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip() for commit in before]
+        before = [f"{commit}^" if commit else "HEAD" for commit in after[1:]]
+        before = [
+            begin,
+            *(_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip() for commit in before),
+        ]
     except (OSError, subprocess.CalledProcessError) as error:
-        reason = "the history of git from before the newest migrations is not here (a shallow clone?): "
+        reason = "the history of git since the newest release is not here (a shallow clone?): "
         raise Skipped(reason + str(getattr(error, "stderr", "") or error).strip()) from None
-    if not before:
-        raise Skipped("git knows of no commit that adds a migration")
     return list(zip(before, [*after[: len(before) - 1], ""], strict=True))
 
 
