@@ -54,6 +54,8 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "account_emailaddress": (EVERYTHING, FORGET),
     "django_session": (EVERYTHING, f"{FORGET}, UPDATE (expire_date)"),
     "merchants_apikey": (EVERYTHING, READ),
+    # Who adds one can fetch keys by it. Workers delete those that nobody used.
+    "webhooks_connectioncode": (f"{ADD}, DELETE", FORGET),
     # A payer's address: the web takes one back by emptying it, and workers delete the row after its time.
     "payments_payercontact": (KEEP, f"{FORGET}, UPDATE"),
     "auth_group": (READ, READ),

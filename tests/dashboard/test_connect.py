@@ -18,7 +18,7 @@ from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from merchants.audit.models import LoggedAction
-from merchants.models import ApiKey, Member, Merchant
+from merchants.models import ApiKey, Member, Merchant, User
 from merchants.roles import Role
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant, suspend
@@ -78,7 +78,12 @@ def test_a_shop_gets_its_keys_by_a_code_that_works_once(client: Client, member: 
 
     code = code_of(client)
     assert nothing_made(), "keys are made when they are fetched"
-    assert code not in repr(list(ConnectionCode.objects.values()))
+    stored = [
+        bytes(value) if isinstance(value, memoryview) else value
+        for value in vars(ConnectionCode.objects.get()).values()
+    ]
+    assert hashlib.sha256(code.encode()).digest() in stored
+    assert code not in repr(stored)
     reply = exchange(code)
     made, key, endpoint = reply.json(), ApiKey.objects.get(), Endpoint.objects.get()
     assert reply.headers["Cache-Control"] == "no-store"
@@ -204,6 +209,10 @@ def remove_the_member(member: Member) -> None:
     member.delete()
 
 
+def disable_the_person(member: Member) -> None:
+    User.objects.filter(pk=member.user_id).update(is_active=False)
+
+
 def wait_too_long(member: Member) -> None:
     codes: QuerySet[ConnectionCode] = ConnectionCode.objects.all()
     codes.update(expires_at=codes.get().expires_at - timedelta(minutes=10))
@@ -212,6 +221,7 @@ def wait_too_long(member: Member) -> None:
 MEANWHILE = [
     (lower_the_role, (400, "may_not_give", "scopes")),
     (remove_the_member, (400, "connection_code_unknown", "code")),
+    (disable_the_person, (400, "connection_code_unknown", "code")),
     (wait_too_long, (400, "connection_code_expired", "code")),
     (lambda member: suspend(member.merchant), (403, "merchant_inactive", None)),
 ]

@@ -99,7 +99,9 @@ def exchange(*, code: str, verifier: str) -> Connection:
             raise CodeExpired(param="code")
         if not compare_digest(agreed.challenge, _challenge_of(verifier)):
             raise VerifierWrong(param="codeVerifier")
-        if member is None or not ConnectionCode.objects.filter(pk=agreed.pk).delete()[0]:
+        if member is None or not member.user.is_active:
+            raise CodeUnknown(param="code")
+        if not ConnectionCode.objects.filter(pk=agreed.pk).delete()[0]:
             raise CodeUnknown(param="code")
         if not merchant.is_active:
             raise MerchantInactive
@@ -127,7 +129,8 @@ def exchange(*, code: str, verifier: str) -> Connection:
 
 def purge_codes(*, now: datetime | None = None) -> int:
     """Delete codes that expired a day ago; returns how many."""
-    return delete_in_batches(ConnectionCode.objects.filter(expires_at__lt=(now or timezone.now()) - _KEPT_FOR))
+    old = ConnectionCode.objects.filter(expires_at__lt=(now or timezone.now()) - _KEPT_FOR)
+    return delete_in_batches(old, lock=False)
 
 
 def _digest(code: str) -> bytes:
