@@ -34,6 +34,10 @@ class Child:
     def process_id(self) -> int | None:
         return self._process.pid if self._process else None
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
     def start(self) -> None:
         # In a group of its own it does not get Ctrl-C: the supervisor decides what stops when.
         self._process = subprocess.Popen(  # noqa: S603 - our own programs

@@ -21,6 +21,7 @@ from types import FrameType
 import psutil
 from django.core.exceptions import ImproperlyConfigured
 
+from config.embedded import preparing
 from config.embedded.finding import settings_of_running
 from config.embedded.postgres import EmbeddedPostgres, PostgresError
 from config.embedded.processes import Child, record, stop_left_overs
@@ -155,19 +156,20 @@ def _serve(installation: Installation, stack: ExitStack) -> int:
     _check_port(installation)
     with _stop_deferred():
         stack.enter_context(installation.database(announce=True))
-    _prepare(installation)
-
+    preparing.begin(installation.var)
     background = [sys.executable, "-m", "config.embedded.background"]
     children = [
-        Child("web", _web_command(installation), installation.environment, BASE_DIR),
         Child("background", background, installation.environment, BASE_DIR),
+        Child("web", _web_command(installation), installation.environment, BASE_DIR),
     ]
     stack.callback(noted.unlink, missing_ok=True)
     for child in children:
-        # The web process starts last and stops first: requests are only accepted while the workers run.
+        # The web process stops first: requests are only accepted while the workers run. While it loads, the background
+        # process prepares the database; it waits for that.
         stack.callback(child.stop, STOP_SECONDS)
         child.start()
     record(noted, children)
+    _wait_until_prepared(installation, children)
     _wait_until_ready(installation, children)
     _announce(installation, time.monotonic() - began)
     try:
@@ -187,21 +189,16 @@ def _web_command(installation: Installation) -> list[str]:
         "--workers", str(installation.web_processes), "--blocking-threads", "256",
         "--blocking-threads-idle-timeout", "600",
         "--workers-kill-timeout", "5", "--respawn-failed-workers", "--log-level", "error",  # it warns of 256 threads
-        "config.wsgi:application",
+        "config.embedded.web:application",
     ]  # fmt: skip
 
 
-def _prepare(installation: Installation) -> None:
-    environment = {**installation.environment, "DATABASE_STATEMENT_TIMEOUT_SECONDS": "0"}
-    command = [sys.executable, "-m", "config.embedded.prepare"]
-    with subprocess.Popen(command, env=environment, cwd=BASE_DIR, start_new_session=True) as process:  # noqa: S603
-        try:
-            code = process.wait()
-        except Stop:
-            process.terminate()
-            raise
-    if code:
-        raise CannotRun("Ballast could not prepare its database; the reason is above.")
+def _wait_until_prepared(installation: Installation, children: list[Child]) -> None:
+    """Wait for the migrations, however long they take."""
+    while not preparing.is_done(installation.var):
+        if any(child.has_ended for child in children):
+            raise CannotRun("Ballast could not prepare its database; the reason is above.")
+        time.sleep(0.02)
 
 
 def _wait_until_ready(installation: Installation, children: list[Child]) -> None:

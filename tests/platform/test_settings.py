@@ -172,7 +172,6 @@ PROCESSES = {
     "web": ("-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", "0", "config.wsgi:application"),
     "worker": ("-m", "celery", "--app", "config.celery", "worker", "--queues", "chain", "--pool", "threads"),
     "beat": ("-m", "celery", "--app", "config.celery", "beat"),
-    "an embedded run's first step": ("-m", "config.embedded.prepare"),
     "an embedded run's worker": ("-m", "config.embedded.background"),
     "a command": ("manage.py", "networks"),
 }
@@ -204,7 +203,7 @@ DEPLOYING = {
     [
         (("manage.py", "networks"), NOWHERE, "The database cannot be used: connection failed"),
         (("manage.py", "migrate"), NOWHERE, "The database cannot be used: connection failed"),
-        (("-m", "config.embedded.prepare"), NOWHERE, "The database cannot be used: connection failed"),
+        (("-m", "config.embedded.background"), NOWHERE, "The database cannot be used: connection failed"),
         (("manage.py", "deploy_deposits", "--network", "polygon"), DEPLOYING, "CommandError: Only 0 of 2 providers"),
         (
             ("manage.py", "deploy_deposits", "--network", "polygon"),

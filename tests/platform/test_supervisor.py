@@ -92,3 +92,10 @@ def test_a_port_that_is_none_is_refused_in_one_sentence(var: Path, port: str) ->
         assert ended.returncode == 1
         assert "BALLAST_PORT" in ended.stderr
         assert "Traceback" not in ended.stderr
+
+
+def test_a_setting_that_is_refused_ends_the_run_and_is_said_once(var: Path) -> None:
+    with Run(var, free_port(), RATE_SOURCE_URLS="ecb=http://mirror.example.com") as refused:
+        assert refused.process.wait(120) == 1
+        assert refused.printed.count("RATE_SOURCE_URLS has an entry that is no https address") == 1
+        assert refused.family() == []

@@ -72,7 +72,7 @@ class Product:
             time.sleep(0.05)
         if has_moved_clock:
             try:
-                self._wait_for_networks()
+                self._wait_for_networks(times=1)
             except TimeoutError as error:
                 raise self._not_started(str(error)) from None
 
@@ -128,18 +128,18 @@ class Product:
             self._wait_for_networks()
             self._unwaited_seconds = 0
 
-    def _wait_for_networks(self) -> None:
-        """Wait until each was read twice, since the first reading may have begun before the clock was moved.
+    def _wait_for_networks(self, *, times: int = 2) -> None:
+        """Wait until each was read so often: the first reading may have begun before the clock was moved.
 
         One that was last read long ago takes no payments.
         """
         ends_at = time.monotonic() + CATCH_UP_SECONDS
-        for _ in range(2):
+        for _ in range(times):
             began = time.monotonic()
             while self._unread_seconds() > time.monotonic() - began:
                 if time.monotonic() > ends_at:
                     raise TimeoutError(f"A network was not read within {CATCH_UP_SECONDS:g} s; see {self.log}")
-                time.sleep(0.1)
+                time.sleep(0.05)
 
     def _unread_seconds(self) -> float:
         """How long ago the network was read that was not read for longest."""
