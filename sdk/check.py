@@ -1,8 +1,9 @@
 """`make sdk`: builds each client, and runs it against one real sandbox. `python -m sdk.check [LANGUAGE …]`.
 
-A language is a folder of sdk/ with two executable scripts. `build` builds the package as its registry expects, runs
-its unit tests, and installs what it built into a clean environment below $SDK_WORK; `check` then uses that one alone.
-README.md of the generator says what `check` gets from its environment.
+A language is a folder of sdk/ with executable scripts. `build` builds the package as its registry expects, runs its
+unit tests, and installs what it built into a clean environment below $SDK_WORK; `check` then uses that one, beside the
+checks of others; `alone` runs after all of them, because it reorganises networks and stops them, which others would
+feel. README.md of the generator says what they get from their environment.
 """
 
 from __future__ import annotations
@@ -15,24 +16,27 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".sdk"
 START_SECONDS = 120
 BLOCK_SECONDS = 0.25
-AT_ONCE = 2
-HOSTILE = ("examples", "woocommerce")
-"""They reorganise networks and stop them, which all others there would feel: they run alone, at the end."""
+AT_ONCE = (os.cpu_count() or 1) + 2
+"""They wait for networks more than they compute."""
+BY_ITSELF = "sandbox"
+"""It starts sandboxes of its own, and waits for no other build."""
+LONGEST = ("sandbox", "examples", "typescript", "python")
+"""The longest begin first, so that none is left at the end."""
 CREATES = 1000 if os.environ.get("LONG") else 100
 
 
 def main(languages: list[str]) -> int:
-    found = sorted(path.parent.name for path in (ROOT / "sdk").glob("*/check"))
+    found = sorted({path.parent.name for name in ("check", "alone") for path in (ROOT / "sdk").glob(f"*/{name}")})
     wrong = set(languages) - set(found)
     if wrong:
         print(f"no sdk/<language>/check for {', '.join(sorted(wrong))}; there are: {', '.join(found)}", file=sys.stderr)
@@ -50,29 +54,37 @@ def check(languages: list[str]) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     WORK.mkdir(exist_ok=True)
+    languages = sorted(languages, key=lambda name: (LONGEST.index(name) if name in LONGEST else len(LONGEST), name))
     with sandbox(port) as server, ThreadPoolExecutor(AT_ONCE) as pool:
-        together(pool, [partial(run, language, "build", {}) for language in languages])
+        operations()
+        by_itself = [pool.submit(build_and_check, name) for name in languages if name == BY_ITSELF]
+        languages = [name for name in languages if name != BY_ITSELF]
+        together([pool.submit(run, language, "build", {}) for language in languages])
         values = demo(server)
         pairs = merchants(languages)
         with flaky(url) as flaky_url:
             common = {**values, "BALLAST_FLAKY_URL": flaky_url, "BALLAST_CREATES": str(CREATES)}
-            checks = []
+            environments = {}
             for language in languages:
                 environment = {**common, **pairs[language]}
                 environment["BALLAST_WEBHOOK_SECRET"] = account_secret(environment)
-                checks.append(partial(run, language, "check", environment))
-            together(pool, [work for work in checks if work.args[0] not in HOSTILE])
-            for work in checks:
-                if work.args[0] in HOSTILE:
-                    work()
+                environments[language] = environment
+            together([pool.submit(run, name, "check", each) for name, each in environments.items()])
+            for name, each in environments.items():
+                run(name, "alone", each)
+        together(by_itself)
 
 
-def together(pool: ThreadPoolExecutor, works: Sequence[Callable[[], None]]) -> None:
+def together(works: Sequence[Future[None]]) -> None:
     """All of them are done before the first failure is raised."""
-    futures = [pool.submit(work) for work in works]
-    wait(futures)
-    for future in futures:
-        future.result()
+    wait(works)
+    for work in works:
+        work.result()
+
+
+def build_and_check(language: str) -> None:
+    run(language, "build", {})
+    run(language, "check", {})
 
 
 def run(language: str, script: str, environment: dict[str, str]) -> None:
@@ -90,7 +102,8 @@ def run(language: str, script: str, environment: dict[str, str]) -> None:
             "BALLAST_OPERATIONS": str(operations()),
         },
     )  # fmt: skip
-    print(f"=== {language}: {script}, {time.monotonic() - began:.1f} s\n{done.stdout.strip()}", flush=True)
+    sys.stdout.write(f"=== {language}: {script}, {time.monotonic() - began:.1f} s\n{done.stdout.strip()}\n")
+    sys.stdout.flush()
     done.check_returncode()
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import time
 
+import pytest
 from cases import CASES, NETWORK_CASES
 from playwright.sync_api import Page, expect
 from shops import CASE_SECONDS, Order, Shop, api, check_out, play, wait_for
@@ -47,6 +48,7 @@ def test_every_way_of_paying(page: Page, shops: dict[str, Shop]) -> None:
     play(CASES, shops.values(), page)
 
 
+@pytest.mark.alone
 def test_faults_of_a_network(page: Page, shops: dict[str, Shop]) -> None:
     play(NETWORK_CASES, shops.values(), page)
 
