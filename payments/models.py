@@ -81,7 +81,7 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
     public_ids: ClassVar = ids.PAYMENT
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
-    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+", db_index=False)
     environment = models.CharField(max_length=10, choices=Environment.choices)
     status = models.CharField(max_length=20, choices=PaymentStatus.choices, default=PaymentStatus.CREATED)
     version = models.PositiveIntegerField(default=1)
@@ -311,7 +311,7 @@ class Deposit(models.Model):
         help_text="Of what a fee bump is around: the other hash of the on-chain transaction.",
     )
     ordinal = models.PositiveIntegerField(help_text="Its place inside the on-chain transaction.")
-    payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="deposits")
+    payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="deposits", db_index=False)
     contract = models.CharField(max_length=80)
     asset = models.CharField(max_length=8, help_text="Code of the registered coin.")
     decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")

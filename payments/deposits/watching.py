@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -312,8 +312,6 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
             continue
         changed.add(deposit.payment_id)
     Deposit.objects.bulk_create(fresh)
-    for payment_id, count in Counter(deposit.payment_id for deposit in fresh if deposit.payment_id).items():
-        Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + count)
     unread = {each.transaction_hash for each in scan.unread}
     looked_at = addresses.matching({deposit.recipient for deposit in known.values()}) if known else set()
     for deposit in known.values():
@@ -322,8 +320,19 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
             changed.add(deposit.payment_id)
-    Payment.objects.filter(pk__in=[key for key in changed if key]).update(assess_at=timezone.now())
+    new = Counter(deposit.payment_id for deposit in fresh)
+    keys = [key for key in changed if key]
+    if keys:
+        with connection.cursor() as at_once:  # each update of a payment writes to nearly all of its indexes
+            at_once.execute(_REQUEST_ASSESSMENT, [timezone.now(), keys, [new[key] for key in keys]])
     return complete
+
+
+_REQUEST_ASSESSMENT = f"""
+    UPDATE {Payment._meta.db_table} AS payment
+    SET assess_at = %s, deposit_count = payment.deposit_count + changed.new_deposits
+    FROM unnest(%s::uuid[], %s::integer[]) AS changed (id, new_deposits) WHERE payment.id = changed.id
+"""  # noqa: S608 - a name of our own
 
 
 def _new_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> Deposit:
