@@ -18,8 +18,9 @@ from tests.gauntlet.report import Check, Progress
 
 WARM_UP_SECONDS, MEASURED_SECONDS = 180.0, 900.0
 SAMPLE_SECONDS = 5.0
-FLAT_MIB_PER_HOUR, GROWING_MIB_PER_HOUR = 20.0, 60.0
-"""Caches that still fill and the page size of the allocator make a short measurement uncertain by some MiB an hour."""
+FLAT_MIB_PER_HOUR, GROWING_MIB_PER_HOUR = 20.0, 40.0
+"""Caches that still fill and the page size of the allocator make a short measurement uncertain by some MiB an hour. The
+control freezes on each run of the dispatcher, of which there are few at rest: 45 MiB an hour on a busy machine."""
 
 IS_CONTROLLED = True
 SHORT: dict[str, Any] = {
