@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,6 +13,7 @@ from merchants.models import ApiKey
 from tests.browser.conftest import Complaints
 from tests.browser.pages import content_of, generate_key, log_in
 from tests.factories import PASSWORD, make_member, make_merchant
+from webhooks.models import ConnectionCode
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -66,4 +68,24 @@ def test_logging_out_is_one_press_away(page: Page, complaints: Complaints, email
     expect(page).to_have_url(re.compile(r"/login$"))
     page.goto("/dashboard")
     expect(page).to_have_url(re.compile(r"/login\?next=/dashboard$"))
+    assert complaints.found == []
+
+
+def test_a_member_agrees_and_the_browser_goes_back_to_the_shop(page: Page, complaints: Complaints, email: str) -> None:
+    page.route("https://shop.example/**", lambda route: route.fulfill(body="Back in the shop"))
+    back = re.compile(r"^https://shop\.example/back\?code=[\w-]{43}&state=mine$")
+    asked = {"name": "Shop", "scopes": "payments:write", "redirectUrl": "https://shop.example/back", "state": "mine"}
+    address = f"/dashboard/connect?{urlencode({**asked, 'codeChallenge': 'a' * 43})}"
+    log_in(page, email, PASSWORD)
+    page.goto(address)
+    page.get_by_role("button", name="Use production instead").click()
+    expect(page.get_by_text("they move real money")).to_be_visible()
+    page.get_by_role("button", name="Connect", exact=True).click()
+    expect(page).to_have_url(back)
+    code = ConnectionCode.objects.get()
+    assert (code.environment, code.scopes) == ("production", ["payments:write"])
+    page.goto(address)
+    page.get_by_role("link", name="Refuse").click()
+    expect(page).to_have_url("https://shop.example/back?error=access_denied&state=mine")
+    assert ConnectionCode.objects.count() == 1
     assert complaints.found == []

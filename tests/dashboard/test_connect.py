@@ -21,7 +21,7 @@ from merchants.audit.models import LoggedAction
 from merchants.models import ApiKey, Member, Merchant, User
 from merchants.roles import Role
 from tests.dashboard.conftest import browser_of
-from tests.factories import make_member, make_merchant, suspend
+from tests.factories import PASSWORD, make_member, make_merchant, suspend
 from webhooks.connections.codes import purge_codes
 from webhooks.models import ConnectionCode, Endpoint
 
@@ -195,9 +195,13 @@ def test_nobody_gives_more_than_their_role_permits(client: Client, member: Membe
 def test_a_member_who_was_not_asked_lately_who_they_are_is_asked_first(client: Client, settings: Settings) -> None:
     client.get("/dashboard")  # where a session that no log-in has started begins
     settings.STEP_UP_AFTER = timedelta(0)
-    for reply in (client.get(address()), client.post(address())):
-        assert reply.headers["Location"].startswith("/account/confirm")
+    pages = [reply.headers["Location"] for reply in (client.get(address()), client.post(address()))]
+    assert [page.partition("?")[0] for page in pages] == ["/account/confirm"] * 2
     assert not ConnectionCode.objects.exists()
+    settings.STEP_UP_AFTER = timedelta(minutes=10)
+    reply = client.post(pages[1], {"password": PASSWORD})
+    assert reply.headers["Location"] == address(), "back on the page, which is read again"
+    assert code_of(client)
 
 
 def lower_the_role(member: Member) -> None:
