@@ -8,6 +8,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 CRYPTO_DIGITS = 6
 """Fractional digits of amounts that Ballast computes, and the fewest it shows, whatever the coin's decimals."""
+_ONE_COIN = 10**CRYPTO_DIGITS
+"""Of a coin with as many decimals."""
 
 # fmt: off
 _TWO_DIGITS = (
@@ -67,6 +69,8 @@ def format_crypto(units: int, decimals: int) -> str:
     Ballast computes in whole millionths: more digits than six appear only in what a payer sent, and in what is left
     of it when everything else has been taken.
     """
+    if decimals == CRYPTO_DIGITS and units >= 0:  # most coins, in every record
+        return f"{units // _ONE_COIN}.{units % _ONE_COIN:0{CRYPTO_DIGITS}}"
     whole, part = divmod(abs(units), 10**decimals)
     digits = f"{part:0{decimals}}" if decimals else ""
     shown = digits[:CRYPTO_DIGITS].ljust(CRYPTO_DIGITS, "0") + digits[CRYPTO_DIGITS:].rstrip("0")

@@ -5,16 +5,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import orjson
-from django.db.models import Func, TextField
+from django.conf import settings
+from django.core.exceptions import EmptyResultSet
+from django.db.models import Func, QuerySet, TextField
 
 from config import ids
 from config.api.renderers import format_any_instant, format_instant
+from config.database import prepared
 from config.hooks import Hook
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from config.pages import qr
+from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.protocol.addresses import DepositAddress
 from payments.deposits.models import ScanCursor
@@ -99,10 +104,12 @@ def qr_codes_of(payment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
     return {key: qr.data_uri(bytes(png)) for key, png in rows}
 
 
-def amount_due(payment: Payment | ShownPayment, deposits: Iterable[Deposit]) -> int:
+def amount_due(payment: Payment | ShownPayment, deposits: Collection[Deposit]) -> int:
     """Base units still to be sent, after all that was seen; 0 once it cannot be paid any more."""
     if payment.status not in AWAITING or payment.closed_at is not None:
         return 0
+    if not deposits:
+        return max(0, int(payment.due) - int(payment.received))
     own = (payment.network, payment.cryptocurrency)
     standing = (each for each in deposits if each.status != DepositStatus.ORPHANED)
     seen = sum(int(each.amount) for each in standing if (each.network, each.asset) == own)
@@ -125,28 +132,65 @@ def payment_link_and_code(payment: Payment | ShownPayment, missing: int) -> tupl
 
 _INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "closed_at", "cancelled_at", "chosen_at"}
 _JSON = {"metadata", "items", "choices"}
-SHOWN_COLUMNS: tuple[str | Written, ...] = tuple(
+_UNITS = [ShownPayment._fields.index(name) for name in ("due", "received", "refunded")]
+_COLUMNS = tuple(
     Written.instant(name) if name in _INSTANTS else Written.json(name) if name in _JSON else name
     for name in ShownPayment._fields
 )
-"""For `values_list`: a row of these makes a ShownPayment."""
+
+
+@cache
+def _select() -> str:
+    """The columns of a ShownPayment, and their table, as SQL: to have Django write it each time would take longer than
+    to read the row."""
+    sql, _ = Payment.objects.order_by().values_list(*_COLUMNS).query.sql_with_params()
+    return str(sql)
+
+
+def rows_of_one(merchant: Merchant, environment: str, key: uuid.UUID) -> list[tuple[Any, ...]]:
+    """For `Records.read_rows`: the row of a payment, if the merchant has it."""
+    sql = f"{_select()} WHERE merchant_id = %s AND environment = %s AND id = %s"
+    return prepared.rows(sql, [merchant.pk, str(environment), key])
+
+
+def rows_of_page(payments: QuerySet[Payment]) -> list[tuple[Any, ...]]:
+    """For `Records.read_rows`: the rows of a page, whose payments are ordered by their keys."""
+    query = payments.query
+    if sum(map(bool, query.alias_refcount.values())) > 1:
+        raise RuntimeError("a list of payments is narrowed by their own columns")
+    try:
+        where, parameters = query.get_compiler(payments.db).compile(query.where)
+    except EmptyResultSet:
+        return []
+    order = "DESC" if query.order_by == ("-pk",) else "ASC"
+    sql = f"{_select()} WHERE {where} ORDER BY id {order} LIMIT {query.high_mark}"
+    return prepared.rows(sql, parameters, is_planned_once=False)
+
+
+_NOTHING = format_crypto(0, 0)
 
 
 def payment_record(
-    payment: Payment | ShownPayment, *, deposits: Iterable[Deposit] = (), heads: Mapping[str, int] | None = None
+    payment: Payment | ShownPayment,
+    *,
+    deposits: Iterable[Deposit] = (),
+    heads: Mapping[str, int] | None = None,
+    pages: str | None = None,
 ) -> dict[str, Any]:
     """The payment as the API shows it and as events carry it.
 
     `deposits` are those seen for it, all or as read by `Records`. `heads` are the heights of the networks' tips, for
-    deposits that still wait for confirmations.
+    deposits that still wait for confirmations. `pages` is the address of pages, where it is at hand.
     """
     deposits = sorted(deposits, key=lambda deposit: deposit.id)
-    due, confirmations = amount_due(payment, deposits), confirmations_of(payment, deposits, heads or {})
+    due, confirmations = amount_due(payment, deposits), 0
+    if deposits:
+        confirmations = confirmations_of(payment, deposits, heads or {})
     uri, png = payment_link_and_code(payment, due)
     public_id, created_at = ids.PAYMENT.encode(payment.id), ids.created_at_of(payment.id)
 
     def shown(units: int) -> str:
-        return format_crypto(units, payment.decimals)
+        return format_crypto(units, payment.decimals) if units else _NOTHING
 
     return {
         "id": public_id,
@@ -157,7 +201,7 @@ def payment_record(
         "cryptoAmount": shown(payment.due),
         "cryptocurrency": payment.cryptocurrency,
         "network": payment.network,
-        "url": page_url(public_id),
+        "url": page_url(public_id, pages),
         "qrCode": qr.data_uri(png),
         "expiresAt": format_any_instant(payment.expires_at),
         "createdAt": format_instant(created_at),
@@ -218,6 +262,7 @@ class Records:
     def __init__(self) -> None:
         self._deposits: dict[uuid.UUID, list[Deposit]] = {}
         self._heads: dict[tuple[str, str], int] = {}
+        self._pages: str = settings.PUBLIC_URL  # each look into the settings costs as much as a column
 
     def read(self, payments: Sequence[Payment | ShownPayment]) -> None:
         """Read the deposits of those payments that have any, and the networks' tips if one of them still waits."""
@@ -232,18 +277,25 @@ class Records:
             self._heads = {(environment, network): height for environment, network, height in tips}
 
     def read_rows(self, rows: Sequence[tuple[Any, ...]]) -> list[ShownPayment]:
-        """As read, for rows of SHOWN_COLUMNS; returns the payments."""
-        payments = [ShownPayment._make(row) for row in rows]
+        """As read, for rows of `rows_of_one` or `rows_of_page`; returns the payments."""
+        payments = []
+        for row in rows:
+            values = list(row)
+            for place in _UNITS:
+                values[place] = int(values[place])
+            payments.append(ShownPayment._make(values))
         self.read(payments)
         return payments
 
     def of(self, payment: Payment | ShownPayment) -> dict[str, Any]:
+        if not (deposits := self._deposits.get(payment.id)):
+            return payment_record(payment, pages=self._pages)
         heads = {
             network: height
             for (environment, network), height in self._heads.items()
             if environment == payment.environment
         }
-        return payment_record(payment, deposits=self._deposits.get(payment.id, ()), heads=heads)
+        return payment_record(payment, deposits=deposits, heads=heads, pages=self._pages)
 
     def of_payment(self, payment: Payment) -> dict[str, Any]:
         """The record of one payment, read as it is now."""

@@ -122,7 +122,8 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     """Quote a payment, give it an address and store it with its first event. Returns it and its record.
 
     One whose payer chooses is quoted by the first offer that can be paid now, and can be paid like that until then.
-    Everything is written by one statement, in the caller's database transaction.
+    Everything is written by one statement, the last thing that is done, in the caller's database transaction if there
+    is one.
     """
     is_open = not request.network
     fiat_amount = fiat_units(request.amount, request.currency)

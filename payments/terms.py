@@ -7,13 +7,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal, localcontext
+from functools import cache
 from typing import Any, TypedDict
 
 import orjson
-from django.db import connection
 from django.utils import timezone
 
 from config.coins import USD_SCALE, usd_worth
+from config.database import prepared
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import SEEN_COLUMNS, StandsStill, is_current
 from config.money import round_up_to_shown, to_units
@@ -135,11 +136,15 @@ def terms_of(
     for place, (network, wallet) in enumerate(wallets.items()):
         account, _ = account_of(registry.profile(environment, network), wallet)
         parameters |= {f"network_{place}": network, f"account_{place}": account}
-    # One after the other: joined with a list of accounts, all payments would be read where most share one address.
-    places = " UNION ALL ".join(_OF_A_PLACE.format(n=place) for place in range(len(wallets)))
-    with connection.cursor() as cursor:
-        cursor.execute(f"{_NUMBER} {places}", parameters)
-        return {row[0]: Terms(*row) for row in cursor.fetchall()}
+    # Planned for these accounts: many payments share one address on some networks, and no two on others.
+    found = prepared.rows(_of_places(len(wallets)), parameters, is_planned_once=False)
+    return {row[0]: Terms(*row) for row in found}
+
+
+@cache
+def _of_places(number: int) -> str:
+    """One after the other: joined with a list of accounts, all payments would be read where most share one address."""
+    return f"{_NUMBER} {' UNION ALL '.join(_OF_A_PLACE.format(n=place) for place in range(number))}"
 
 
 class QuotedColumns(TypedDict):

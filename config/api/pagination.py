@@ -100,13 +100,15 @@ def page(
     render: Callable[[Any], Any],
     total: Callable[[KeyRange], int],
     narrow: Q | None = None,
+    read: Callable[[QuerySet[Any, Any]], Sequence[Any]] = list,
     prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
     """One page as the list envelope.
 
     `own` is every record the caller may see: a cursor must be one of them, whatever the filters leave over. `query` is
     a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys.
-    `prepare` gets all rows of the page and returns what is rendered; it can read for all rows at once.
+    `read` runs the query. `prepare` gets all rows of the page and returns what is rendered; it can read for all rows at
+    once.
     """
     keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
     rows = own.filter(keys.condition)
@@ -120,7 +122,7 @@ def page(
     if before is not None:
         rows = rows.filter(pk__gt=_key_of(before, own, public_id, "ending_before"))
     limit: int = query["limit"]
-    found = [] if keys.is_empty else list(rows.order_by("-pk" if before is None else "pk")[: limit + 1])
+    found = [] if keys.is_empty else read(rows.order_by("-pk" if before is None else "pk")[: limit + 1])
     page_rows = found[:limit] if before is None else found[:limit][::-1]
     shown = page_rows if prepare is None else prepare(page_rows)
     return {

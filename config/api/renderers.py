@@ -21,7 +21,9 @@ def format_instant(instant: datetime) -> str:
     """`2027-01-31T09:30:00.000Z`. A naive datetime is a bug and refused."""
     if instant.tzinfo is None:
         raise ValueError("an instant without a time zone")
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    return instant.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def format_any_instant(instant: datetime | str | None) -> str | None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from config.database import prepared
 from config.database.purging import delete_in_batches
 from config.environments import Environment
 from merchants.access import attempts, key_format, keys, signing
@@ -142,9 +143,7 @@ _FIND_KEY: Final = f"""
 
 def _find_key(public_key: str, guessed_by: str, now: datetime) -> tuple[ApiKey | None, int]:
     """The key, None when there is none, and the seconds that the caller has to wait after too many wrong guesses."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND_KEY, [guessed_by, public_key])
-        failures, last_attempt_at, *columns = cursor.fetchone()
+    [(failures, last_attempt_at, *columns)] = prepared.rows(_FIND_KEY, [guessed_by, public_key])
     wait = 0
     if failures:
         wait = attempts.KEYS_FROM_ADDRESS.wait_seconds(failures, last_attempt_at, now)

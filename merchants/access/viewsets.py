@@ -86,6 +86,9 @@ class MerchantViewSet(GenericViewSet[Any]):
 
     They run in no database transaction; only their replies are kept, for a repeated request.
     """
+    single_statements: ClassVar[Collection[str]] = ()
+    """Actions that change something by one SQL statement, the last thing they do: it is a database transaction by
+    itself. With an `Idempotency-Key` it is in one with the reply that is stored."""
     authentication_classes = (KeyAuthentication,)
     permission_classes = (HasScope,)
     throttle_classes = ()
@@ -144,6 +147,8 @@ class MerchantViewSet(GenericViewSet[Any]):
             if key is not None and (known := self._stored(key)) is not None:
                 return self._replayed(known)
             query()
+        if key is None and self.action in self.single_statements:
+            return self._rendered(handler(self.request, *args, **arguments))
         with transaction.atomic(durable=True):
             if key is None:
                 return self._rendered(handler(self.request, *args, **arguments))
@@ -213,6 +218,7 @@ class MerchantViewSet(GenericViewSet[Any]):
         render: Callable[[Any], Any],
         filters: Mapping[str, str] = MappingProxyType({}),
         narrow: Q | None = None,
+        read: Callable[[QuerySet[Any, Any]], Sequence[Any]] = list,
         prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
         counted: counting.Counted | None = None,
         most_counted: int | None = None,
@@ -241,7 +247,10 @@ class MerchantViewSet(GenericViewSet[Any]):
                 keys=keys,
             )
 
-        return Response(page(own, query, public_id=kind, narrow=matching, render=render, prepare=prepare, total=total))
+        shown = page(
+            own, query, public_id=kind, narrow=matching, read=read, prepare=prepare, render=render, total=total
+        )
+        return Response(shown)
 
     def seal_reply(self, body: bytes) -> bytes:
         """The stored form of a reply for a repeated request. A view whose replies contain secrets encrypts them

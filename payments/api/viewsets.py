@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
+from config.api.hints import no_such
 from config.api.pagination import MAX_LIMIT, ListQuery
 from config.api.schema import refuses
 from config.installation.services import StandsStill
@@ -47,10 +48,11 @@ from payments.links.known_wallets import own_wallets
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.records import (
-    SHOWN_COLUMNS,
     Records,
     discrepancy_record,
     newest_refunds,
+    rows_of_one,
+    rows_of_page,
     timeline_entry,
     transfer_record,
 )
@@ -87,6 +89,7 @@ class PaymentViewSet(MerchantViewSet):
         "accept_discrepancy": Scope.DECISIONS_WRITE,
     }
     inquiries: ClassVar = {"claim"}
+    single_statements: ClassVar = {"create"}
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed, StandsStill)
     @extend_schema(
@@ -133,7 +136,9 @@ class PaymentViewSet(MerchantViewSet):
         examples=examples.RETRIEVE,
     )
     def retrieve(self, request: Request, payment_id: str) -> Response:
-        wanted = read_query(ExpandSerializer, request).get("expand", ())
+        wanted = read_query(ExpandSerializer, request).get("expand")
+        if not wanted:
+            return Response(self._shown(payment_id))
         payment = self._payment(payment_id)
         record = _record(payment)
         if "discrepancies" in wanted:
@@ -153,7 +158,7 @@ class PaymentViewSet(MerchantViewSet):
     def list(self, request: Request) -> Response:
         records, query = Records(), read_query(PaymentListQuery, request)
         return self.listed(
-            Payment.objects.of(self.merchant, self.environment).values_list(*SHOWN_COLUMNS),
+            Payment.objects.of(self.merchant, self.environment),
             query,
             kind=ids.PAYMENT,
             filters={
@@ -164,6 +169,7 @@ class PaymentViewSet(MerchantViewSet):
                 "paymentLink": "payment_link",
             },
             narrow=conditions_of(query),
+            read=rows_of_page,
             prepare=records.read_rows,
             render=records.of,
             counted=PAYMENTS,
@@ -310,6 +316,14 @@ class PaymentViewSet(MerchantViewSet):
         body = read_body(AcceptanceSerializer, request)
         note = body.validated_data.get("note", "")
         return Response(discrepancy_record(accept_discrepancy(discrepancy, resolved_by=self.key.name, note=note)))
+
+    def _shown(self, public_id: str) -> dict[str, Any]:
+        """The record of a payment of which no more than that is needed."""
+        key, records = ids.PAYMENT.decode(public_id), Records()
+        found = records.read_rows(rows_of_one(self.merchant, self.environment, key)) if key else []
+        if not found:
+            raise no_such(ids.PAYMENT, public_id)
+        return records.of(found[0])
 
     def _payment(self, public_id: str) -> Payment:
         return self.find(ids.PAYMENT, public_id, Payment.objects.of(self.merchant, self.environment))

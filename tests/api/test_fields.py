@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
@@ -368,3 +369,22 @@ def test_a_query_is_refused_like_a_body(text: str, param: str, code: str) -> Non
         query(text)
     assert isinstance(refused.value.detail, dict)
     assert refused.value.get_codes() == {param: [code]}
+
+
+def test_copies_of_nested_fields_know_their_own_request() -> None:
+    """In production addresses must be https. What is declared once is read in both environments in turn."""
+
+    class Part(StrictSerializer):
+        url = HttpUrlField()
+
+    class Order(StrictSerializer):
+        parts = serializers.ListField(child=Part())
+        urls = serializers.ListField(child=HttpUrlField())
+
+    body = {"parts": [{"url": "http://a.example"}], "urls": ["http://a.example"]}
+    for environment, is_valid in [("sandbox", True), ("production", False), ("sandbox", True)]:
+        order = Order(data=body, context={"environment": environment})
+        assert order.is_valid() is is_valid
+        assert set(order.errors) == (set() if is_valid else {"parts", "urls"})
+        part: Any = order.fields["parts"]
+        assert part.child.fields["url"].root is order

@@ -1,0 +1,1 @@
+"""PostgreSQL without a pooler in between."""

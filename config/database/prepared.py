@@ -1,0 +1,66 @@
+"""Statements of the busiest paths: their SQL is made once, and PostgreSQL plans it once for each connection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import count
+from typing import Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections
+from psycopg import Cursor, RawCursor
+from psycopg.errors import FeatureNotSupported
+
+
+def rows(
+    sql: str, parameters: Sequence[Any] | Mapping[str, Any], *, is_planned_once: bool = True
+) -> list[tuple[Any, ...]]:
+    """The rows of a SELECT. One whose best plan depends on its parameters is not planned once."""
+    if (own := _open()) is None:
+        return _whole(sql, parameters)
+    try:
+        with own.wrap_database_errors, Cursor(own.connection) as cursor:
+            return cursor.execute(sql, parameters, prepare=is_planned_once).fetchall()
+    except NotSupportedError as error:
+        # An upgrade has changed the type of a column below the plan, which PostgreSQL then refuses.
+        if own.in_atomic_block or not isinstance(error.__cause__, FeatureNotSupported):
+            raise
+        return _whole(sql, parameters)
+
+
+def execute(sql: str, parameters: Sequence[Any]) -> None:
+    """Run what returns nothing. A number is sent as text: the plan is that of its column, however large it is."""
+    if (own := _open()) is None:
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(sql, parameters)
+        return
+    texts = [str(each) if type(each) is int else each for each in parameters]
+    with own.wrap_database_errors, RawCursor(own.connection) as raw:
+        raw.execute(_numbered(sql), texts, prepare=True)
+
+
+@cache
+def _numbered(sql: str) -> bytes:
+    """The SQL with `$1` for its first `%s`, and so on, as PostgreSQL has it: psycopg would do it each time."""
+    numbers = count(1)
+    return re.sub("%s", lambda _: f"${next(numbers)}", sql).encode()
+
+
+def _open() -> Any:
+    """The open connection; None behind a pooler of transactions, which lends another session each time, and where
+    somebody watches statements."""
+    own = connections[DEFAULT_DB_ALIAS]
+    if settings.BEHIND_TRANSACTION_POOLER or own.queries_logged or own.execute_wrappers:
+        return None
+    own.close_if_health_check_failed()
+    own.ensure_connection()
+    own.validate_no_broken_transaction()
+    return own
+
+
+def _whole(sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())

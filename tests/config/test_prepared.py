@@ -1,0 +1,97 @@
+"""Statements that are planned once for each connection, and connections that are checked without a round trip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.backends.postgresql import base
+from django.db.utils import DataError
+
+from config.database import prepared
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+READ = "SELECT number, word FROM prepared_probe WHERE number >= %s ORDER BY number"
+
+
+@pytest.fixture
+def table() -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE prepared_probe (number numeric(78, 0), word varchar(5))")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE prepared_probe")
+
+
+def plans() -> int:
+    assert connection.connection is not None
+    return int(connection.connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()[0])
+
+
+@pytest.mark.usefixtures("table")
+def test_numbers_of_any_size_share_one_plan() -> None:
+    connection.close()
+    numbers = [0, 1, 2**15, 2**31, 2**63, 2**255]
+    for number in numbers:
+        prepared.execute("INSERT INTO prepared_probe VALUES (%s, %s)", [number, "%s $1"])
+    assert plans() == 1
+    assert prepared.rows(READ, [1]) == [(number, "%s $1") for number in numbers[1:]]
+
+
+@pytest.mark.usefixtures("table")
+def test_an_upgrade_below_a_plan_is_not_noticed() -> None:
+    prepared.execute("INSERT INTO prepared_probe VALUES (%s, %s)", [1, "a"])
+    assert prepared.rows(READ, [1]) == [(1, "a")]
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE prepared_probe ALTER word TYPE varchar(50)")
+    assert prepared.rows(READ, [1]) == [(1, "a")]
+
+
+@pytest.mark.usefixtures("table")
+def test_errors_are_djangos_and_a_broken_transaction_takes_no_more() -> None:
+    with pytest.raises(DataError):
+        prepared.execute("INSERT INTO prepared_probe VALUES (%s, %s)", [1, "too long"])
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(transaction.TransactionManagementError):
+            prepared.rows(READ, [1])
+
+
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One for each check by a statement."""
+    made: list[int] = []
+
+    def is_usable(self: base.DatabaseWrapper) -> bool:
+        made.append(1)
+        return original(self)
+
+    original = base.DatabaseWrapper.is_usable
+    monkeypatch.setattr(base.DatabaseWrapper, "is_usable", is_usable)
+    return made
+
+
+def in_next_request() -> int:
+    """The session that the first statement of another request is run by."""
+    connection.close_if_unusable_or_obsolete()
+    [(session,)] = prepared.rows("SELECT pg_backend_pid()", [])
+    return int(session)
+
+
+def test_a_busy_connection_is_checked_without_a_round_trip(round_trips: list[int]) -> None:
+    assert in_next_request() == in_next_request() == in_next_request()
+    assert not round_trips
+    connection._asked_at = 0.0  # type: ignore[attr-defined]
+    assert in_next_request()
+    assert len(round_trips) == 1
+
+
+def test_a_session_that_the_server_has_ended_is_replaced() -> None:
+    before = in_next_request()
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 2000)", [before])
+    other.close()
+    assert in_next_request() != before
