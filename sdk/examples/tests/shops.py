@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect
 from sdk.check import free_port
 
 EXAMPLES = Path(__file__).resolve().parents[1]
-START_SECONDS = 60
+START_SECONDS = 120
 CASE_SECONDS = 120
 
 
