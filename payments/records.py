@@ -8,10 +8,10 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, NamedTuple, Self
 
-import orjson
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
 from django.db.models import Func, QuerySet, TextField
+from orjson import Fragment
 
 from config import ids
 from config.api.renderers import format_any_instant, format_instant
@@ -173,7 +173,7 @@ _NOTHING = format_crypto(0, 0)
 def payment_record(
     payment: Payment | ShownPayment,
     *,
-    deposits: Iterable[Deposit] = (),
+    deposits: Sequence[Deposit] = (),
     heads: Mapping[str, int] | None = None,
     pages: str | None = None,
 ) -> dict[str, Any]:
@@ -182,62 +182,60 @@ def payment_record(
     `deposits` are those seen for it, all or as read by `Records`. `heads` are the heights of the networks' tips, for
     deposits that still wait for confirmations. `pages` is the address of pages, where it is at hand.
     """
-    deposits = sorted(deposits, key=lambda deposit: deposit.id)
-    due, confirmations = amount_due(payment, deposits), 0
     if deposits:
-        confirmations = confirmations_of(payment, deposits, heads or {})
+        deposits = sorted(deposits, key=lambda deposit: deposit.id)
+    due = amount_due(payment, deposits)
     uri, png = payment_link_and_code(payment, due)
     public_id, created_at = ids.PAYMENT.encode(payment.id), ids.created_at_of(payment.id)
 
-    def shown(units: int) -> str:
-        return format_crypto(units, payment.decimals) if units else _NOTHING
-
+    decimals, to_pay = payment.decimals, format_crypto(payment.due, payment.decimals)
+    instant, value = (_as_written, Fragment) if isinstance(payment, ShownPayment) else (format_any_instant, _as_written)
     return {
         "id": public_id,
         "object": "payment",
         "status": payment.status,
         "amount": from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency]),
         "currency": payment.currency,
-        "cryptoAmount": shown(payment.due),
+        "cryptoAmount": to_pay,
         "cryptocurrency": payment.cryptocurrency,
         "network": payment.network,
         "url": page_url(public_id, pages),
         "qrCode": qr.data_uri(png),
-        "expiresAt": format_any_instant(payment.expires_at),
+        "expiresAt": instant(payment.expires_at),
         "createdAt": format_instant(created_at),
-        "amountDue": shown(due),
-        "amountReceived": shown(payment.received),
-        "amountRefunded": shown(payment.refunded),
+        "amountDue": to_pay if due == payment.due else format_crypto(due, decimals),
+        "amountReceived": format_crypto(payment.received, decimals) if payment.received else _NOTHING,
+        "amountRefunded": format_crypto(payment.refunded, decimals) if payment.refunded else _NOTHING,
         "exchangeRate": {
             "rate": f"{payment.rate.normalize():f}",
             "source": payment.rate_source,
-            "quotedAt": format_any_instant(payment.rate_quoted_at),
+            "quotedAt": instant(payment.rate_quoted_at),
         },
         "depositAddress": payment.deposit_address,
         "memo": payment.memo or None,
         "muxedAddress": payment.muxed_address or None,
         "paymentUri": uri,
-        "confirmations": confirmations,
+        "confirmations": confirmations_of(payment, deposits, heads or {}) if deposits else 0,
         "requiredConfirmations": payment.required_confirmations,
         "statusReasons": payment.status_reasons,
-        "transfers": [transfer_record(deposit) for deposit in deposits[:TRANSFERS_SHOWN]],
+        "transfers": [transfer_record(deposit) for deposit in deposits[:TRANSFERS_SHOWN]] if deposits else [],
         "transferCount": payment.deposit_count,
         "merchantWallet": payment.merchant_wallet,
         "redirectUrl": payment.redirect_url or None,
         "cancelUrl": payment.cancel_url or None,
         "webhookUrl": payment.webhook_url or None,
         "expiresIn": payment.expires_in,
-        "metadata": _json(payment.metadata),
+        "metadata": value(payment.metadata),
         "description": payment.description or None,
-        "items": _json(payment.items),
+        "items": value(payment.items),
         "note": payment.note or None,
         "paymentLink": ids.PAYMENT_LINK.encode(payment.payment_link_id) if payment.payment_link_id else None,
-        "choices": _json(payment.choices),
-        "chosenAt": format_any_instant(payment.chosen_at),
+        "choices": value(payment.choices),
+        "chosenAt": instant(payment.chosen_at) if payment.chosen_at else None,
         "environment": payment.environment,
-        "completedAt": format_any_instant(payment.completed_at),
-        "cancelledAt": format_any_instant(payment.cancelled_at),
-        "closedAt": format_any_instant(payment.closed_at),
+        "completedAt": instant(payment.completed_at) if payment.completed_at else None,
+        "cancelledAt": instant(payment.cancelled_at) if payment.cancelled_at else None,
+        "closedAt": instant(payment.closed_at) if payment.closed_at else None,
         "version": payment.version,
     }
 
@@ -307,7 +305,7 @@ def payment_events(
     payment: Payment,
     types: Iterable[str],
     *,
-    deposits: Iterable[Deposit] | None = None,
+    deposits: Sequence[Deposit] | None = None,
     heads: Mapping[str, int] | None = None,
 ) -> list[Event]:
     """Events, not yet stored, that carry the payment as it is now. `deposits` and `heads` are read where left out."""
@@ -343,9 +341,8 @@ def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit
     return min(counts, default=0)
 
 
-def _json(value: Any) -> Any:
-    """Text written by the database, put into the reply as it is."""
-    return orjson.Fragment(value) if isinstance(value, str) else value
+def _as_written(value: Any) -> Any:
+    return value
 
 
 def transfer_record(deposit: Deposit) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from config import ids
-from config.api.renderers import format_instant
+from config.api.renderers import format_instant, render_json
 from config.pages.qr import data_uri, render_png
 from merchants.counting import fold_counts
 from merchants.models import Merchant
 from payments.models import Payment
+from payments.records import Records
 from payments.services import cancel_payment
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.scenes import (
@@ -176,6 +178,17 @@ def shop(merchant: Merchant) -> dict[str, list[Payment]]:
 
 def newest_first(payments: list[Payment]) -> list[str]:
     return sorted((payment.public_id for payment in payments), reverse=True)
+
+
+def test_a_record_is_the_same_by_itself_in_a_list_and_in_events(
+    client: ApiClient, shop: dict[str, list[Payment]]
+) -> None:
+    """One reads the columns by SQL of its own, the other by conditions, and events are made of the whole row."""
+    for payment in (each for several in shop.values() for each in several):
+        own = get(client, f"/payments/{payment.public_id}")
+        assert own == orjson.loads(render_json(Records().of_payment(now(payment))))
+        [alone] = [each for each in get(client, "/payments?limit=100")["data"] if each["id"] == own["id"]]
+        assert alone == own
 
 
 def test_a_list_is_newest_first_ten_at_a_time(client: ApiClient, shop: dict[str, list[Payment]]) -> None:
