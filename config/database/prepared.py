@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from typing import Any
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections
+from django.db.backends.postgresql.base import ServerBindingCursor
 from psycopg import Cursor, RawCursor
 from psycopg.errors import FeatureNotSupported
 
@@ -39,6 +41,26 @@ def execute(sql: str, parameters: Sequence[Any]) -> None:
     texts = [str(each) if type(each) is int else each for each in parameters]
     with own.wrap_database_errors, RawCursor(own.connection) as raw:
         raw.execute(_numbered(sql), texts, prepare=True)
+
+
+@contextmanager
+def repeated() -> Iterator[None]:
+    """Have statements of the ORM inside planned once for each connection, from their sixth run on.
+
+    For work that is done again and again by the same statements. After a rollback all of them are planned anew, and so
+    are those whose plan an upgrade has made invalid.
+    """
+    own = connections[DEFAULT_DB_ALIAS]
+    if settings.BEHIND_TRANSACTION_POOLER:
+        yield
+        return
+    own.ensure_connection()
+    session: Any = own.connection
+    before, session.cursor_factory = session.cursor_factory, ServerBindingCursor
+    try:
+        yield
+    finally:
+        session.cursor_factory = before
 
 
 @cache

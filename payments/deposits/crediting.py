@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from config.database import prepared
 from config.periodic.containment import contained
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft, lock_accounts
@@ -33,7 +34,11 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
         due = due.exclude(environment=halted.environment, network=halted.network)
     done = 0
     for payment_id in list(due.values_list("pk", flat=True)[:limit]):
-        with contained("payment could not be assessed", payment=str(payment_id)), transaction.atomic():
+        with (
+            contained("payment could not be assessed", payment=str(payment_id)),
+            prepared.repeated(),
+            transaction.atomic(),
+        ):
             payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
             if payment is not None and payment.assess_at is not None:
                 assess_locked(payment)

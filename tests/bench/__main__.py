@@ -93,6 +93,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
 
     from payments.models import Payment
     from tests.bench import costs, painting, reading, report, stellar, telling, webhooks
+    from tests.bench import database as of_payment
     from tests.bench.models import TwinPayment
 
     print(f"{_machine()}; {database}; {'Redis' if os.environ.get('REDIS_URL') else 'no Redis'}; granian, WSGI,")
@@ -127,7 +128,14 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         *costs_lines,
     ]
     if not arguments.requests:
-        lines += [*painted, *webhooks.lines(), *reading.lines(), *telling.lines(), *stellar.lines()]
+        lines += [
+            *painted,
+            *webhooks.lines(),
+            *reading.lines(),
+            *telling.lines(),
+            *stellar.lines(),
+            *of_payment.lines(),
+        ]
     print()
     for line in [report.HEADING, *lines]:
         print(line)

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.db.backends.postgresql import base
-from django.db.utils import DataError
+from django.db.utils import DataError, NotSupportedError
 
 from config.database import prepared
+from payments.chains.simulated import control
+from tests.networks import ETHEREUM
+from tests.payments.scenes import BLOCKS_UNTIL_FINAL, make_payment, pay, watch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,6 +60,39 @@ def test_errors_are_djangos_and_a_broken_transaction_takes_no_more() -> None:
         transaction.set_rollback(True)
         with pytest.raises(transaction.TransactionManagementError):
             prepared.rows(READ, [1])
+
+
+@pytest.mark.usefixtures("table")
+def test_what_is_repeated_is_planned_once_and_only_inside() -> None:
+    connection.close()
+    for _ in range(7):
+        with prepared.repeated(), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(READ, [1])
+    assert plans() == 1
+    other = connection.copy()
+    with other.cursor() as cursor:  # an upgrade
+        cursor.execute("ALTER TABLE prepared_probe ALTER word TYPE varchar(50)")
+    other.close()
+    with pytest.raises(NotSupportedError), prepared.repeated(), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(READ, [1])
+    assert plans() == 0
+    with prepared.repeated(), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(READ, [1])
+    with connection.cursor() as cursor:
+        assert type(cursor.cursor) is not base.ServerBindingCursor
+
+
+def test_a_payment_is_assessed_by_statements_that_are_planned_once() -> None:
+    connection.close()
+    for _ in range(7):
+        pay(make_payment())
+        control.mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+        watch()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        known = [statement for (statement,) in cursor.fetchall()]
+    for each in ('UPDATE "payments_payment"', "INSERT INTO ledger_entry", 'INSERT INTO "webhooks_event"'):
+        assert any(each in statement for statement in known), each
 
 
 @pytest.fixture
