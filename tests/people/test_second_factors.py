@@ -246,7 +246,7 @@ class TestStepUp:
         assert not ApiKey.objects.exists()
 
     def test_what_shows_or_ends_a_secret_or_redirects_money_is_sensitive(self) -> None:
-        words = ["secret", "key.", "settings.change", "settlement.redirect", "webhook.add", "member"]
+        words = ["secret", "key.", "settings.change", "settlement.redirect", "webhook.add", "member", "application"]
         words += ["wallet.set", "wallet.prove", "wallet.lose"]
         words += ["refund.request", "refund.name_destination", "refund.confirm_file", "decision.give_back"]
         assert {action for action in Action if any(word in action.value for word in words)} == SENSITIVE

@@ -61,6 +61,7 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
         "config/embedded/finding.py",  # hands the settings of the run it found to a command
         "config/embedded/postgres.py",
         "config/embedded/supervisor.py",
+        "config/process/telemetry.py",  # tells a library, which reads no other place, where it comes
         "config/embedded/web.py",  # before the settings are read
         "webhooks/management/commands/webhook_listen.py",  # the caller names the variable; it is no setting
     }

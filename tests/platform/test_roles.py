@@ -98,7 +98,8 @@ def test_compose_publishes_nothing_but_to_its_own_machine_and_asks_redis_for_a_p
         found |= yaml.safe_load((ROOT / name).read_text())["services"]
     ports = {name: service["ports"] for name, service in found.items() if "ports" in service}
     assert ports == {"web": ["127.0.0.1:8000:8000"], "signer": ["${SIGNER_ADDRESS:-127.0.0.1}:7400:7400"]}
-    assert "--requirepass ${REDIS_PASSWORD:?" in found["redis"]["command"]
+    assert "--requirepass ${REDIS_PASSWORD}" in found["redis"]["command"]
+    assert found["redis"]["environment"]["REDISCLI_AUTH"].startswith("${REDIS_PASSWORD:?set")
 
 
 @pytest.mark.parametrize("role", roles.ROLES)

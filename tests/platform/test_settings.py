@@ -222,8 +222,9 @@ def test_what_cannot_be_reached_or_is_set_wrongly_ends_a_command_in_one_line(
 ) -> None:
     ended = forked(*arguments, DJANGO_SETTINGS_MODULE="config.settings", **variables)
     assert ended.returncode != 0
-    [line] = [line for line in ended.stderr.splitlines() if not line.startswith("{")]  # the log has lines of its own
-    assert line.startswith(said)
+    lines = [line for line in ended.stderr.splitlines() if not line.startswith("{")]  # the log has lines of its own
+    assert len(lines) == 1, ended.stderr
+    assert lines[0].startswith(said)
     assert "hunter4" not in ended.stderr
 
 

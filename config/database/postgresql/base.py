@@ -7,7 +7,7 @@ idle can it be wrong: whoever was in between may have forgotten it.
 from __future__ import annotations
 
 import select
-import time
+from time import monotonic
 from typing import Any, Final
 
 from django.db.backends.postgresql import base
@@ -25,7 +25,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def close_if_health_check_failed(self) -> None:
         """Called before each statement; the first of a request checks the connection."""
-        now = time.monotonic()
+        now = monotonic()
         if not self.health_check_done and now - self._asked_at < BUSY_SECONDS and self._is_open():
             self.health_check_done = True
         super().close_if_health_check_failed()
