@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import reduce
@@ -143,12 +143,16 @@ class StrictChoiceField(serializers.ChoiceField):
 
     default_error_messages: ClassVar[dict[str, Any]] = {"invalid_choice": "Must be one of: {choices}.{hint}"}
 
+    def words(self) -> Collection[str]:
+        return self.choice_strings_to_values
+
     def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, str) or data not in self.choice_strings_to_values:
-            meant = close_to(data, self.choice_strings_to_values) if isinstance(data, str) else None
+        words = self.words()
+        if not isinstance(data, str) or data not in words:
+            meant = close_to(data, words) if isinstance(data, str) else None
             hint = f" Did you mean {meant}?" if meant else ""
-            self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)), hint=hint)
-        return self.choice_strings_to_values[data]
+            self.fail("invalid_choice", choices=", ".join(words), hint=hint)
+        return self.choice_strings_to_values.get(data, data)
 
 
 class WordsField(StrictField):
@@ -174,6 +178,9 @@ class CoinField(StrictChoiceField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(choices=tuple(COINS), **options)
+
+    def words(self) -> Collection[str]:
+        return COINS
 
 
 class AmountField(StrictField):

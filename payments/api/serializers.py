@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 from django.db.models import Q
@@ -47,6 +47,9 @@ class NetworkField(StrictChoiceField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(choices=tuple(NETWORKS), **options)
+
+    def words(self) -> Collection[str]:
+        return NETWORKS
 
 
 class WalletsSerializer(StrictSerializer):
