@@ -43,8 +43,11 @@ BEFORE, OLD_ALONE, NEW_ALONE, BACK_ALONE = 3, 12, 6, 6
 the old ones once they are back."""
 
 READS_PER_SECOND = 50
-READERS = 4
-"""Readers of payers' pages, which have no budget of requests as merchants have in the sandbox."""
+READERS = 8
+"""Payers' phones, which have no budget of requests as merchants have in the sandbox."""
+
+PAGES = 0.2
+"""Of what a phone asks for this part is the page, the rest its status, as a page that stays open does."""
 
 PATIENCE_SECONDS = 60.0
 CONTROL_SECONDS = 4.0
@@ -226,11 +229,12 @@ class Shoppers:
         return max((each.seconds for each in tuple(self.answers) if since <= each.at <= until), default=0.0)
 
     def _read_on(self) -> None:
-        """Look at payers' pages, as often as is this reader's share; what it falls behind by is not made up for."""
+        """Look at payers' pages, as often as is this phone's share; what it falls behind by is not made up for."""
         while not self._over.is_set():
             due = time.monotonic() + READERS / READS_PER_SECOND
             if self._pages:
-                self._ask(random.choice(self._pages[-READERS:]))
+                page = random.choice(self._pages[-READERS:])
+                self._ask(page if random.random() < PAGES else f"{page}/status")
             self._over.wait(max(0.0, due - time.monotonic()))
 
     def _call(self, key: dict[str, str], path: str, body: dict[str, Any]) -> Any:
