@@ -237,9 +237,9 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
         return offered or self.deposit_address
 
 
-def page_url(public_id: str, pages: str | None = None) -> str:
-    """The hosted page of a payment. `pages` is the address of pages, where it is at hand."""
-    return f"{pages or settings.PUBLIC_URL}/pay/{public_id}"
+def page_url(public_id: str) -> str:
+    """The hosted page of a payment."""
+    return f"{settings.PUBLIC_URL}/pay/{public_id}"
 
 
 PAYMENTS = Counted("payment", Payment)

@@ -8,7 +8,6 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, NamedTuple, Self
 
-from django.conf import settings
 from django.core.exceptions import EmptyResultSet
 from django.db.models import Func, QuerySet, TextField
 from orjson import Fragment
@@ -167,20 +166,16 @@ def rows_of_page(payments: QuerySet[Payment]) -> list[tuple[Any, ...]]:
     return prepared.rows(sql, parameters, is_planned_once=False)
 
 
-_NOTHING = format_crypto(0, 0)
-
-
 def payment_record(
     payment: Payment | ShownPayment,
     *,
     deposits: Sequence[Deposit] = (),
     heads: Mapping[str, int] | None = None,
-    pages: str | None = None,
 ) -> dict[str, Any]:
     """The payment as the API shows it and as events carry it.
 
     `deposits` are those seen for it, all or as read by `Records`. `heads` are the heights of the networks' tips, for
-    deposits that still wait for confirmations. `pages` is the address of pages, where it is at hand.
+    deposits that still wait for confirmations.
     """
     if deposits:
         deposits = sorted(deposits, key=lambda deposit: deposit.id)
@@ -188,7 +183,7 @@ def payment_record(
     uri, png = payment_link_and_code(payment, due)
     public_id, created_at = ids.PAYMENT.encode(payment.id), ids.created_at_of(payment.id)
 
-    decimals, to_pay = payment.decimals, format_crypto(payment.due, payment.decimals)
+    decimals = payment.decimals
     instant, value = (_as_written, Fragment) if isinstance(payment, ShownPayment) else (format_any_instant, _as_written)
     return {
         "id": public_id,
@@ -196,16 +191,16 @@ def payment_record(
         "status": payment.status,
         "amount": from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency]),
         "currency": payment.currency,
-        "cryptoAmount": to_pay,
+        "cryptoAmount": format_crypto(payment.due, decimals),
         "cryptocurrency": payment.cryptocurrency,
         "network": payment.network,
-        "url": page_url(public_id, pages),
+        "url": page_url(public_id),
         "qrCode": qr.data_uri(png),
         "expiresAt": instant(payment.expires_at),
         "createdAt": format_instant(created_at),
-        "amountDue": to_pay if due == payment.due else format_crypto(due, decimals),
-        "amountReceived": format_crypto(payment.received, decimals) if payment.received else _NOTHING,
-        "amountRefunded": format_crypto(payment.refunded, decimals) if payment.refunded else _NOTHING,
+        "amountDue": format_crypto(due, decimals),
+        "amountReceived": format_crypto(payment.received, decimals),
+        "amountRefunded": format_crypto(payment.refunded, decimals),
         "exchangeRate": {
             "rate": f"{payment.rate.normalize():f}",
             "source": payment.rate_source,
@@ -231,11 +226,11 @@ def payment_record(
         "note": payment.note or None,
         "paymentLink": ids.PAYMENT_LINK.encode(payment.payment_link_id) if payment.payment_link_id else None,
         "choices": value(payment.choices),
-        "chosenAt": instant(payment.chosen_at) if payment.chosen_at else None,
+        "chosenAt": instant(payment.chosen_at),
         "environment": payment.environment,
-        "completedAt": instant(payment.completed_at) if payment.completed_at else None,
-        "cancelledAt": instant(payment.cancelled_at) if payment.cancelled_at else None,
-        "closedAt": instant(payment.closed_at) if payment.closed_at else None,
+        "completedAt": instant(payment.completed_at),
+        "cancelledAt": instant(payment.cancelled_at),
+        "closedAt": instant(payment.closed_at),
         "version": payment.version,
     }
 
@@ -260,7 +255,6 @@ class Records:
     def __init__(self) -> None:
         self._deposits: dict[uuid.UUID, list[Deposit]] = {}
         self._heads: dict[tuple[str, str], int] = {}
-        self._pages: str = settings.PUBLIC_URL  # each look into the settings costs as much as a column
 
     def read(self, payments: Sequence[Payment | ShownPayment]) -> None:
         """Read the deposits of those payments that have any, and the networks' tips if one of them still waits."""
@@ -287,13 +281,13 @@ class Records:
 
     def of(self, payment: Payment | ShownPayment) -> dict[str, Any]:
         if not (deposits := self._deposits.get(payment.id)):
-            return payment_record(payment, pages=self._pages)
+            return payment_record(payment)
         heads = {
             network: height
             for (environment, network), height in self._heads.items()
             if environment == payment.environment
         }
-        return payment_record(payment, deposits=deposits, heads=heads, pages=self._pages)
+        return payment_record(payment, deposits=deposits, heads=heads)
 
     def of_payment(self, payment: Payment) -> dict[str, Any]:
         """The record of one payment, read as it is now."""

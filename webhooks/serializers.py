@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import Any, cast
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from config import ids
 from config.api.fields import (
@@ -24,7 +19,6 @@ from config.api.fields import (
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from merchants.access.scopes import Scope
-from webhooks.endpoints.targets import is_loopback, url_problem
 from webhooks.events.catalogue import CATALOGUE, EVERYTHING
 from webhooks.records import API_VERSION
 from webhooks.services import DESCRIPTION_MAX, EndpointChanges
@@ -78,36 +72,6 @@ class TermsSerializer(StrictSerializer):
     events = WordsField(choices=[EVERYTHING, *CATALOGUE], default=[EVERYTHING])
     state = StrictCharField(max_length=500)
     codeChallenge = StrictCharField()
-
-    def validate(self, terms: dict[str, Any]) -> dict[str, Any]:
-        problems = {name: problem for name, problem in self._problems(terms) if problem}
-        if problems:
-            raise ValidationError({name: ErrorDetail(problem, code="invalid") for name, problem in problems.items()})
-        return terms
-
-    def _problems(self, terms: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
-        # A mark that turns the direction of text could make the sentence around the name say something else.
-        if not terms["name"].strip() or not terms["name"].isprintable():
-            yield "name", "Must have printable characters."
-        if not re.fullmatch(r"[A-Za-z0-9_-]{43}", terms["codeChallenge"]):
-            yield "codeChallenge", "Must be the SHA-256 of the verifier in base64url without padding: 43 characters."
-        site = urlsplit(terms["redirectUrl"])
-        if site.scheme != "https" and not is_loopback(site.hostname or ""):
-            yield "redirectUrl", "Must begin with https://; http:// is for this machine alone, in the sandbox."
-        elif site.fragment:
-            yield "redirectUrl", "Must have no fragment (#…)."
-        else:
-            yield "redirectUrl", self._url_problem(terms["redirectUrl"], allow_loopback=True)
-        if "webhookUrl" in terms:
-            if urlsplit(terms["webhookUrl"]).hostname != site.hostname:
-                yield "webhookUrl", "Must have the same host as redirectUrl."
-            else:
-                allow_loopback = settings.WEBHOOK_ALLOW_LOOPBACK
-                yield "webhookUrl", self._url_problem(terms["webhookUrl"], allow_loopback=allow_loopback)
-
-    def _url_problem(self, url: str, *, allow_loopback: bool) -> str | None:
-        environment, ports = self.context["environment"], settings.WEBHOOK_PORTS
-        return url_problem(url, environment=environment, production_ports=ports, allow_loopback=allow_loopback)
 
 
 class ExchangeSerializer(StrictSerializer):

@@ -144,6 +144,7 @@ class StrictChoiceField(serializers.ChoiceField):
     default_error_messages: ClassVar[dict[str, Any]] = {"invalid_choice": "Must be one of: {choices}.{hint}"}
 
     def words(self) -> Collection[str]:
+        """Words that are taken. Fields of a table return what it holds now: a field is made once, at import."""
         return self.choice_strings_to_values
 
     def to_internal_value(self, data: Any) -> Any:

@@ -1,12 +1,17 @@
-"""What an application asks a member for, in the query of the page on which the member agrees. Pure."""
+"""What an application asks a member for, in the query of the page on which the member agrees, and what it may ask."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from django.conf import settings
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
 from config.environments import Environment
+from webhooks.endpoints.targets import is_loopback, url_problem
 from webhooks.serializers import TermsSerializer
 
 _OURS = ("code", "state", "error")
@@ -40,10 +45,10 @@ class Terms:
 
 def read_terms(query: Mapping[str, str], environment: Environment) -> Terms:
     """The terms in a query; ValidationError, which names each parameter at fault, otherwise."""
-    serializer = TermsSerializer(data=query, context={"environment": environment})
+    serializer = TermsSerializer(data=query)
     serializer.is_valid(raise_exception=True)
     asked = serializer.validated_data
-    return Terms(
+    terms = Terms(
         name=asked["name"],
         scopes=tuple(asked["scopes"]),
         redirect_url=asked["redirectUrl"],
@@ -52,3 +57,31 @@ def read_terms(query: Mapping[str, str], environment: Environment) -> Terms:
         state=asked["state"],
         challenge=asked["codeChallenge"],
     )
+    if problems := {name: ErrorDetail(why, code="invalid") for name, why in _problems(terms, environment) if why}:
+        raise ValidationError(problems)
+    return terms
+
+
+def _problems(terms: Terms, environment: Environment) -> Iterator[tuple[str, str | None]]:
+    """Parameters, and what is wrong with each; None where nothing is."""
+
+    def of_url(url: str, *, allow_loopback: bool) -> str | None:
+        ports = settings.WEBHOOK_PORTS
+        return url_problem(url, environment=environment, production_ports=ports, allow_loopback=allow_loopback)
+
+    # A mark that turns the direction of text could make the sentence around the name say something else.
+    if not terms.name.strip() or not terms.name.isprintable():
+        yield "name", "Must have printable characters."
+    if not re.fullmatch(r"[A-Za-z0-9_-]{43}", terms.challenge):
+        yield "codeChallenge", "Must be the SHA-256 of the verifier in base64url without padding: 43 characters."
+    site = urlsplit(terms.redirect_url)
+    if site.scheme != "https" and not is_loopback(site.hostname or ""):
+        yield "redirectUrl", "Must begin with https://; http:// is for this machine alone, in the sandbox."
+    elif site.fragment:
+        yield "redirectUrl", "Must have no fragment (#…)."
+    else:
+        yield "redirectUrl", of_url(terms.redirect_url, allow_loopback=True)
+    if terms.webhook_url and urlsplit(terms.webhook_url).hostname != site.hostname:
+        yield "webhookUrl", "Must have the same host as redirectUrl."
+    elif terms.webhook_url:
+        yield "webhookUrl", of_url(terms.webhook_url, allow_loopback=settings.WEBHOOK_ALLOW_LOOPBACK)
