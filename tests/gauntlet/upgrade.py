@@ -11,23 +11,20 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
-import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 
 from tests.gauntlet.installation import BEAT, OPTIONS, ROOT, Installation
 from tests.gauntlet.report import Check, Progress, Skipped
+from tests.gauntlet.shoppers import Shoppers, wait_for
 from tests.ports import free_port
 from tests.sending.receivers import Shop
 
@@ -43,20 +40,12 @@ BEFORE, OLD_ALONE, NEW_ALONE, BACK_ALONE = 3, 12, 6, 6
 the old ones once they are back."""
 
 READS_PER_SECOND = 50
-READERS = 8
-"""Payers' phones, which have no budget of requests as merchants have in the sandbox."""
-
-PAGES = 0.2
-"""Of what a phone asks for this part is the page, the rest its status, as a page that stays open does."""
-
-PATIENCE_SECONDS = 60.0
 CONTROL_SECONDS = 4.0
 
 SHORT: dict[str, Any] = {
     "UPGRADES": 1, "OLD_ALONE": 4, "NEW_ALONE": 3, "BACK_ALONE": 2, "READS_PER_SECOND": 20, "CONTROL_SECONDS": 2.0,
 }  # fmt: skip
 
-WALLET = "0x5a5A5a5a5A5a5a5a5a5A5a5A5A5a5a5A5A5A5A5A"
 WEB = [
     sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1",
     "--blocking-threads", "1", "--log-level", "warning", "config.wsgi:application",
@@ -127,7 +116,7 @@ class Version:
         }
         for process in processes:
             self.installation.start(f"{self.name} {process}", commands[process], code=self.code)
-        if "web" in processes and not _wait_for(lambda: self.is_ready("live")):
+        if "web" in processes and not wait_for(lambda: self.is_ready("live")):
             raise RuntimeError(self.log)
 
     def stop(self, *processes: str) -> None:
@@ -146,166 +135,13 @@ class Version:
             return False
 
 
-@dataclass
-class Answer:
-    at: float
-    seconds: float
-    status: int
-    """0: none."""
-    refusal: str = ""
-    """The path and what a 4xx said."""
-
-
-@dataclass
-class Journey:
-    """One payment that is paid and refunded in part; the instants are those of `time.monotonic`."""
-
-    began: float
-    ended: float | None = None
-
-
-class Shoppers:
-    """A thread for each merchant: one payment after the other is made, paid and refunded, at whichever web is there."""
-
-    def __init__(self, shop: Shop, keys: list[dict[str, str]]) -> None:
-        self._webs: list[str] = []
-        self._underway: Counter[str] = Counter()
-        self._choosing = threading.Lock()
-        self.answers: list[Answer] = []
-        self.journeys: list[Journey] = []
-        self.payments: list[str] = []
-        self._pages: list[str] = []
-        self.refunds: list[str] = []
-        self._shop, self._keys = shop, keys
-        self._refunding = [threading.Lock() for _ in keys]
-        self._over = threading.Event()
-        self._threads: list[threading.Thread] = []
-
-    def turn_to(self, *webs: str) -> None:
-        """Send requests to these webs from now on, and return once the others have answered, as a proxy drains one."""
-        with self._choosing:
-            self._webs = list(webs)
-        _wait_for(lambda: not any(self._underway[each] for each in set(self._underway) - set(webs)))
-
-    @contextmanager
-    def all_refunded(self) -> Iterator[None]:
-        """Keep payments from being made meanwhile, once each that was made has its refund requested: whoever settles
-        here leaves nothing of a payment to refund.
-        """
-        with ExitStack() as stack:
-            for lock in self._refunding:
-                stack.enter_context(lock)
-            yield
-
-    def register(self) -> None:
-        for key in self._keys:
-            self._call(key, "/webhooks", {"url": self._shop.url(), "events": ["*"]})
-
-    def start(self) -> None:
-        self._over.clear()
-        shoppers = zip(self._keys, self._refunding, strict=True)
-        self._threads = [threading.Thread(target=self._shop_on, args=each, daemon=True) for each in shoppers]
-        self._threads += [threading.Thread(target=self._read_on, daemon=True) for _ in range(READERS)]
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        """Return once each has ended what it had begun, or has waited long enough."""
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def ended(self, since: float) -> int:
-        """How many that began after this instant have ended."""
-        return sum(each.began >= since and each.ended is not None for each in tuple(self.journeys))
-
-    def statuses(self, since: float = 0.0) -> Counter[int]:
-        return Counter(each.status for each in tuple(self.answers) if each.at >= since)
-
-    def refusals(self) -> list[str]:
-        return [each.refusal for each in tuple(self.answers) if each.refusal]
-
-    def slowest(self, since: float, until: float) -> float:
-        return max((each.seconds for each in tuple(self.answers) if since <= each.at <= until), default=0.0)
-
-    def _read_on(self) -> None:
-        """Look at payers' pages, as often as is this phone's share; what it falls behind by is not made up for."""
-        while not self._over.is_set():
-            due = time.monotonic() + READERS / READS_PER_SECOND
-            if self._pages:
-                page = random.choice(self._pages[-READERS:])
-                self._ask(page if random.random() < PAGES else f"{page}/status")
-            self._over.wait(max(0.0, due - time.monotonic()))
-
-    def _call(self, key: dict[str, str], path: str, body: dict[str, Any]) -> Any:
-        """The record, or None where there is none."""
-        headers = {**key, "Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
-        content = self._ask(f"/sandbox/v1{path}", json.dumps(body).encode(), headers)
-        return json.loads(content) if content else None
-
-    def _ask(self, path: str, data: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
-        """The reply of a web; empty for one that refuses, or for none."""
-        with self._choosing:
-            web = random.choice(self._webs)
-            self._underway[web] += 1
-        request = urllib.request.Request(f"{web}{path}", data, dict(headers or {}))  # noqa: S310 - our own
-        began, status, content, refusal = time.monotonic(), 0, b"", ""
-        try:
-            with urllib.request.urlopen(request, timeout=40) as reply:  # noqa: S310 - our own
-                status, content = reply.status, reply.read()
-        except urllib.error.HTTPError as error:
-            status = error.code
-            refusal = f"{path} {error.read(1000).decode(errors='replace')}" if status < 500 else ""
-        except OSError:
-            pass
-        finally:
-            with self._choosing:
-                self._underway[web] -= 1
-        self.answers.append(Answer(began, time.monotonic() - began, status, refusal))
-        return content
-
-    def _shop_on(self, key: dict[str, str], refunding: threading.Lock) -> None:
-        while not self._over.is_set():
-            with refunding:
-                journey = Journey(time.monotonic())
-                self.journeys.append(journey)
-                refund = self._pay_and_refund(key)
-            if refund is not None and self._hears_of("refund.completed", refund):
-                journey.ended = time.monotonic()
-            else:
-                time.sleep(0.2)
-
-    def _pay_and_refund(self, key: dict[str, str]) -> str | None:
-        """The refund's id."""
-        coin = {"cryptocurrency": "USDC", "network": random.choice(["polygon", "ethereum"]), "merchantWallet": WALLET}
-        payment = self._call(key, "/payments", {"amount": 10, "currency": "USD", **coin})
-        if payment is None:
-            return None
-        self.payments.append(payment["id"])
-        self._pages.append(urlsplit(payment["url"]).path)
-        if self._call(key, f"/payments/{payment['id']}/simulate", {"scenario": "exact"}) is None:
-            return None
-        if not self._hears_of("payment.completed", payment["id"]):
-            return None
-        refund = self._call(key, "/refunds", {"paymentId": payment["id"], "amount": 4})
-        if refund is None:
-            return None
-        self.refunds.append(refund["id"])
-        return str(refund["id"])
-
-    def _hears_of(self, event: str, record: str) -> bool:
-        """Whether a webhook says so in time."""
-        words = event.encode(), record.encode()
-        return _wait_for(lambda: any(all(word in each.body for word in words) for each in self._shop.at()))
-
-
 def run(installation: Installation, _chance: random.Random) -> list[Check]:
     upgrades = _upgrades()
     progress = Progress()
     with ExitStack() as stack:
         shop = stack.enter_context(Shop())
         first = _checked_out(installation, upgrades[0][0])
-        shoppers = Shoppers(shop, _prepare(first))
+        shoppers = Shoppers(shop, _prepare(first), READS_PER_SECOND)
         figures, logs = [], ""
         for number, (old, new) in enumerate(upgrades):
             before = Version(installation, f"{number} old", _checked_out(installation, old))
@@ -352,7 +188,7 @@ def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Prog
     shoppers.turn_to(before.url)
     begun = time.monotonic()
     shoppers.start()
-    _wait_for(lambda: shoppers.ended(begun) >= BEFORE)
+    wait_for(lambda: shoppers.ended(begun) >= BEFORE)
     progress.say(f"{shoppers.ended(begun)} journeys before the migrations", now=True)
     migrating = time.monotonic()
     code, said = before.installation.manage("migrate", "--no-input", code=after.code)
@@ -363,7 +199,7 @@ def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Prog
         settled, told = before.installation.manage("run_settlements", "--now", code=before.code)
     if settled:
         progress.say(told, now=True)
-    _wait_for(lambda: shoppers.ended(migrated) >= OLD_ALONE)
+    wait_for(lambda: shoppers.ended(migrated) >= OLD_ALONE)
     old_alone, is_ready = shoppers.ended(migrated), before.is_ready()
     after.start("worker", "beat")
     half_done = sum(each.ended is None for each in shoppers.journeys)
@@ -371,11 +207,11 @@ def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Prog
     after.start("web")
     shoppers.turn_to(before.url, after.url)
     mixed = time.monotonic()
-    _wait_for(lambda: shoppers.ended(mixed) > 0)
+    wait_for(lambda: shoppers.ended(mixed) > 0)
     shoppers.turn_to(after.url)
     before.stop("web")
     stopped = time.monotonic()
-    _wait_for(lambda: shoppers.ended(stopped) >= NEW_ALONE)
+    wait_for(lambda: shoppers.ended(stopped) >= NEW_ALONE)
     back_alone = _go_back(before, after, shoppers)
     shoppers.stop()
     return Figure(
@@ -400,14 +236,14 @@ def _go_back(before: Version, after: Version, shoppers: Shoppers) -> int:
     before.start("worker", "beat")
     after.stop("worker", "beat")
     back = time.monotonic()
-    _wait_for(lambda: shoppers.ended(back) >= BACK_ALONE)
+    wait_for(lambda: shoppers.ended(back) >= BACK_ALONE)
     return shoppers.ended(back)
 
 
 def _checks_of(
     installation: Installation, shop: Shop, shoppers: Shoppers, figures: list[Figure], logs: str
 ) -> list[Check]:
-    is_done = _wait_for(lambda: not _half_done(installation))
+    is_done = wait_for(lambda: not _half_done(installation))
     half_done = "nothing" if is_done else f"{_half_done(installation)}"
     statuses = shoppers.statuses()
     old_alone = min(each.old_alone for each in figures)
@@ -542,12 +378,3 @@ def _half_done(installation: Installation) -> dict[str, int]:
 
 def _shown(statuses: Counter[int]) -> str:
     return ", ".join(f"{number} x {status}" for status, number in sorted(statuses.items()))
-
-
-def _wait_for(condition: Callable[[], bool], seconds: float | None = None) -> bool:
-    deadline = time.monotonic() + (PATIENCE_SECONDS if seconds is None else seconds)
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
