@@ -122,7 +122,7 @@ def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]
     limits = " ".join(f"-c {name}={value}" for name, value in DATABASE_LIMITS.items())
     return {
         **database,
-        "ENGINE": "config.pooled" if is_pooled else "config.database.postgresql",
+        "ENGINE": "config.database.pooled" if is_pooled else "config.database.postgresql",
         "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,

@@ -25,10 +25,10 @@ from pytest_django.fixtures import Settings
 from config.celery import app
 from config.database import sessions
 from config.database.advisory_locks import LockClass, named_lock
+from config.database.pooled.base import DatabaseWrapper
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
 from config.environments import Environment
 from config.periodic.beat import LOCK, ElectedScheduler
-from config.pooled.base import DatabaseWrapper
 from merchants.access.keys import generate_pair
 from settlements import tasks as settlement_tasks
 from tests.advisory_locks import holders
@@ -150,7 +150,7 @@ def test_a_statement_that_only_takes_long_is_waited_for(
     behind: BaseDatabaseWrapper, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The only session of the pooler is taken, by this statement itself."""
-    monkeypatch.setattr("config.pooled.base.PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr("config.database.pooled.base.PATIENCE_SECONDS", 1.0)
     with transaction.atomic():
         value("SELECT 1")
         assert value("SELECT pg_sleep(4)::text") == ""
@@ -269,7 +269,7 @@ def value(query: str, on: BaseDatabaseWrapper | None = None) -> Any:
 
 @contextmanager
 def limit(settings: Settings, **limits: str) -> Iterator[None]:
-    from config.pooled import base
+    from config.database.pooled import base
 
     settings.DATABASE_LIMITS = {**configured.DATABASE_LIMITS, **limits}
     base._limits.cache_clear()
