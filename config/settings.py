@@ -147,6 +147,12 @@ DATABASE_DIRECT: dict[str, Any] = connected_to(direct, is_pooled=False) if direc
 """PostgreSQL itself, for what needs a session. Without a name it is the database behind the pooler's name."""
 if DATABASE_DIRECT and DATABASE_DIRECT["NAME"] == DATABASES["default"]["NAME"]:
     DATABASE_DIRECT["NAME"] = ""
+replica = variables.database("DATABASE_REPLICA_URL", session="standby")
+if replica is not None:
+    # A page waits for no replica that is gone: it reads from the primary.
+    replica["OPTIONS"] = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **replica.get("OPTIONS", {})}
+    DATABASES["replica"] = connected_to(replica, is_pooled=BEHIND_TRANSACTION_POOLER)
+    DATABASE_ROUTERS = ["config.database.replica.ReplicaRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: broker, rate limiter and cache of more than one process. Without it they live inside the process.

@@ -10,7 +10,8 @@ from django.core.signals import setting_changed
 REMEMBERED: dict[tuple[str, str], object] = {
     ("config.celery", "_paused_until"): 0.0,
     ("config.health", "_write_due_at"): 0.0,
-    ("config.database.pooled.base", "_away_until"): 0.0,
+    ("config.database.pooled.base", "_away_until"): {},
+    ("config.database.replica", "_left_alone_until"): 0.0,
     ("config.periodic.due_work", "_built"): None,
     ("config.periodic.task_runs", "_clock_due_at"): 0.0,
     ("config.periodic.task_runs", "_noted_at"): {},

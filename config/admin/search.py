@@ -14,12 +14,12 @@ from uuid import UUID
 from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
-from django.db import connection
 from django.db.models import Model, Q, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
 from config.admin.values import name_of, page_of
+from config.database.replica import reading_cursor
 from config.ids import ALPHABET, PublicRecord
 from config.money import AmountNotExact, to_units
 from config.pages.typed_amounts import readings_of
@@ -258,7 +258,7 @@ def _answers(questions: Sequence[_Question]) -> Iterator[tuple[int, str, str]]:
         return
     parts = (f"(SELECT {n}, key, found FROM ({sql}) AS asked)" for n, (sql, _) in enumerate(questions))  # noqa: S608
     statement = " UNION ALL ".join(parts)
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(statement, [each for _, params in questions for each in params])
         yield from cursor.fetchall()
 

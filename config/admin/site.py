@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.text import slugify
 
 from config.admin.values import links_for
+from config.database.replica import reads_from_replica
 from config.process.release import RELEASE
 
 
@@ -90,7 +91,7 @@ class OperatorsSite(admin.AdminSite):
         return [own, *super().get_urls()]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
-        """Adds that links on the page lead only to what this person may open."""
+        """Adds that links on the page lead only to what this person may open; lists may be read from a replica."""
 
         @wraps(view)
         def shown(request: HttpRequest, *args: Any, **options: Any) -> Any:
@@ -99,7 +100,7 @@ class OperatorsSite(admin.AdminSite):
                 # Links of a list are made as its template is rendered.
                 return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
-        return super().admin_view(shown, cacheable)
+        return super().admin_view(reads_from_replica(shown) if _is_list(view) else shown, cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Adds the release, and the group and the list that the request is in, by its path; none on the first page."""
@@ -147,6 +148,10 @@ class OperatorsSite(admin.AdminSite):
         context = {**self.each_context(request), "title": found[0]["name"], "app_list": found, "subtitle": None}
         request.current_app = self.name
         return TemplateResponse(request, "admin/group.html", context)
+
+
+def _is_list(view: Callable[..., Any]) -> bool:
+    return getattr(view, "__name__", "") == "changelist_view"
 
 
 def _is_here(model: type[Model]) -> bool:

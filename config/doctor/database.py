@@ -6,15 +6,19 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from django.db import DatabaseError, connection
+from django.conf import settings
+from django.db import DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from config.database.replica import REPLICA, has_everything
 from config.doctor.host import host_zone
 from config.doctor.registry import DATABASE, Asked, Finding, fail, ok, register, warn
 from config.installation.services import current_standstill
 from config.periodic.task_runs import CLOCK_OFF_SECONDS
 
 OLDEST_POSTGRESQL: Final = 15
+REPLICA_SECONDS: Final = 5.0
+"""A replica that needs longer to have everything is seldom used."""
 
 
 @register(DATABASE, reads_database=False)  # it finds out whether others can
@@ -53,6 +57,44 @@ def check_database(asked: Asked) -> Iterator[Finding]:
     else:
         room = f"{used} of {most} connections"
         yield ok(DATABASE, f"PostgreSQL {version} answers; {size / 1e6:,.0f} MB, {room}.")
+
+
+@register("replica")
+def check_replica(asked: Asked) -> Iterator[Finding]:
+    """Whether the replica is one of this database, and how long it takes to have everything."""
+    if REPLICA not in settings.DATABASES:
+        return
+    sql = "SELECT pg_is_in_recovery(), system_identifier FROM pg_control_system()"
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        _, system = cursor.fetchone() or (False, 0)
+    begun = time.monotonic()
+    try:
+        with connections[REPLICA].cursor() as cursor:
+            cursor.execute(sql)
+            is_replica = cursor.fetchone() == (True, system)
+        is_near = is_replica and has_everything(REPLICA_SECONDS)
+    except DatabaseError as error:
+        yield warn(
+            "replica",
+            f"It does not answer: {str(error).strip().splitlines()[0]}",
+            "Start it, or correct DATABASE_REPLICA_URL. Lists and reports are read from the primary meanwhile.",
+        )
+        return
+    if not is_replica:
+        yield fail(
+            "replica",
+            "It is no standby of this database.",
+            "Let DATABASE_REPLICA_URL name a standby of DATABASE_URL, from which lists are read meanwhile.",
+        )
+    elif not is_near:
+        yield warn(
+            "replica",
+            f"It is more than {REPLICA_SECONDS:g} s behind, or of another timeline.",
+            "Look at its log and at pg_stat_replication. Lists and reports are read from the primary meanwhile.",
+        )
+    else:
+        yield ok("replica", f"It has everything after {time.monotonic() - begun:.2f} s.")
 
 
 @register("migrations")

@@ -175,8 +175,9 @@ class Variables:
         self.refuse(name, f"is not {wanted}")
         return {}
 
-    def database(self, name: str) -> dict[str, Any] | None:
-        """A PostgreSQL database as Django wants it; None when the variable is not set."""
+    def database(self, name: str, *, session: str = "read-write") -> dict[str, Any] | None:
+        """A PostgreSQL database as Django wants it; None when the variable is not set. Of several hosts the first that
+        has such a `session` is used."""
         if not (address := self.text(name)):
             return None
         if not address.startswith(("postgres://", "postgresql://")):
@@ -187,7 +188,7 @@ class Variables:
         hosts, _, _ = address.partition("://")[2].partition("/")
         if "," in (hosts := unquote(hosts.rpartition("@")[2])):
             found |= _several_hosts(hosts)
-            found["OPTIONS"] = {"target_session_attrs": "read-write", **found.get("OPTIONS", {})}
+            found["OPTIONS"] = {"target_session_attrs": session, **found.get("OPTIONS", {})}
         return found
 
     def mail(self, name: str, default: str) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from config import ids
 from config.database.counters import Counter
+from config.database.replica import reading_cursor
 from merchants.ledger.models import Account, DaySum, Entry
 
 _ACCOUNTS, _ENTRIES, _SUMS = Account._meta.db_table, Entry._meta.db_table, DaySum._meta.db_table
@@ -59,7 +58,7 @@ def sums_below(accounts: Collection[int], *postings: UUID) -> list[dict[int, int
         "ends": list(postings),
         "first": UUID(int=0),
     }
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_BEFORE, parameters)
         rows = cursor.fetchall()
     found: list[dict[int, int]] = [{} for _ in postings]

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from config.api.renderers import format_instant, render_json
+from config.database.replica import reads_from_replica
 from config.pages.files import csv_lines, file_headers, text_cell
 from merchants import wording
 from merchants.access.log_in.sessions import MemberRequest, member_required
@@ -101,6 +102,7 @@ def _shown(value: Any) -> str:
 @never_cache
 @require_safe
 @member_required(permission=Permission.SEE_AUDIT_LOG)
+@reads_from_replica
 def list_actions(request: MemberRequest) -> HttpResponse:
     form = _filter_form(request)
     context: dict[str, object] = {"section": SECTION, "form": form, "rows": []}
@@ -117,6 +119,7 @@ def list_actions(request: MemberRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required(permission=Permission.SEE_AUDIT_LOG)
+@reads_from_replica
 def export_actions(request: MemberRequest) -> HttpResponseBase:
     """The actions that the filters leave, as CSV, newest first. A filter that is wrong leads back to the page."""
     form = _filter_form(request)

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from config.api.renderers import read_json, render_json
+from config.database.replica import reads_from_replica
 from config.pages.wording import whole
 from config.process.logs import REDACTED
 from merchants.access.log_in.sessions import MemberRequest, member_required
@@ -126,6 +127,7 @@ class RequestRow:
 @never_cache
 @require_safe
 @member_required(permission=Permission.SEE_REQUEST_LOG)
+@reads_from_replica
 def list_requests(request: MemberRequest) -> HttpResponse:
     keys = _names_of_keys(request)
     form = RequestFilterForm(request.GET, keys=keys)

@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from config import ids
+from config.database.replica import reads_from_replica
 from config.errors import DomainError
 from config.pages import wording
 from merchants.access.log_in.sessions import MemberRequest, member_required
@@ -184,6 +185,7 @@ def show_to_payer(request: MemberRequest, payment_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def list_links(request: MemberRequest) -> HttpResponse:
     own = PaymentLink.objects.of(request.merchant, request.environment).select_related("merchant")
     form = LinkFilterForm(request.GET)

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from config import ids
+from config.database.replica import reads_from_replica
 from config.errors import DomainError
 from config.pages.files import file_headers
 from config.pages.wording import whole
@@ -43,6 +44,7 @@ FOUND_AT_ONCE = 6
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def list_payments(request: MemberRequest) -> HttpResponse:
     form = PaymentFilterForm(request.GET, environment=request.environment)
     context: dict[str, object] = {
@@ -93,6 +95,7 @@ def _search(
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def find(request: MemberRequest) -> HttpResponse:
     """The payments that fit what was typed into the command palette, as JSON."""
     form = PaymentFilterForm(QueryDict(urlencode({"q": request.GET.get("q", "")})), environment=request.environment)
@@ -230,6 +233,7 @@ def show_export(request: MemberRequest, export_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def download(request: MemberRequest, export_id: str) -> StreamingHttpResponse:
     requested = _own_export(request, export_id)
     if requested.status != ExportStatus.READY:

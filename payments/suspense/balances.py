@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.db import connection
 from django.db.models import Sum
 
 from config import ids
+from config.database.replica import reading_cursor
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account, Entry
 from merchants.models import Merchant
@@ -44,6 +44,6 @@ _AT = f"""
 
 def _in_suspense_at(merchant: Merchant, environment: str, at: datetime) -> dict[tuple[str, str], int]:
     end = ids.first_uuid_at(at + timedelta(milliseconds=1))
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_AT, [end, environment, _SUSPENSE, merchant.pk])
         return {(network, asset): int(units) for network, asset, units in cursor.fetchall()}

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import CharField, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Cast
 
+from config.database.replica import read_alias, reading_cursor
 from config.errors import InvalidParameter
 from config.installation.services import current_standstill, require_resumed
 from config.money import Asset
@@ -222,8 +223,8 @@ def is_kept_in_ledger(found: WalletBalance) -> bool:
 @contextmanager
 def one_view_of_the_ledger() -> Iterator[None]:
     """The rows as they are at one moment, for all questions in this block; nothing can be written."""
-    with transaction.atomic(durable=True):
-        with connection.cursor() as cursor:
+    with transaction.atomic(using=read_alias(), durable=True):
+        with reading_cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
 

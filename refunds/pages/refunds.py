@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from config import ids
+from config.database.replica import reads_from_replica
 from config.errors import DomainError
 from config.pages.wording import fiat, metadata_rows, numbers_as, short_id
 from merchants.access.log_in.sessions import MemberRequest, member_required
@@ -102,6 +103,7 @@ def held_refunds(merchant: Merchant, environment: str) -> QuerySet[Refund]:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def list_refunds(request: MemberRequest) -> HttpResponse:
     own = Refund.objects.of(request.merchant, request.environment)
     form = RefundFilterForm(request.GET)

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from config import ids
+from config.database.replica import reads_from_replica
 from config.pages.wording import fiat
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
@@ -56,6 +57,7 @@ class BillingForm(LookMixin):
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def list_invoices(request: MemberRequest) -> HttpResponse:
     own = Invoice.objects.of(request.merchant, request.environment).order_by("-pk")[:SHOWN]
     context = {

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from django.db import connection
-
 from config import ids
+from config.database.replica import reading_cursor
 from config.money import FIAT_DIGITS, converted, fiat_share, from_units
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.day_sums import sums_before
@@ -184,7 +183,7 @@ def accounts_of(
     keys: dict[tuple[str, str, int], list[int]] = {}
     unmoved: dict[tuple[str, str, int], list[uuid.UUID]] = {}
     found: list[MonthAccount] = []
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_OWN, parameters)
         for key, posting_id, kind, network, coin in cursor.fetchall():
             place = (network, coin, ACCOUNTS.index(_name(AccountKind(kind))))
@@ -211,7 +210,7 @@ def _name(kind: AccountKind) -> str:
 def counts_of(accounts: Sequence[MonthAccount], month: Days, *, most: int) -> list[int]:
     """Number of entries of each account in the month: no fewer than there are, except beyond `most`."""
     parameters = _parameters(accounts, ids.first_uuid_at(month.start), month) | {"entries": most + 1}
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_COUNTS, parameters)
         counts = dict(cursor.fetchall())
     return [counts.get(place, 0) + len(account.unmoved) for place, account in enumerate(accounts)]
@@ -292,7 +291,7 @@ def _moved(
 ) -> list[_Moved]:
     """Of each account so many postings or more, as far as there are more."""
     read: list[dict[int, list[tuple[uuid.UUID, int]]]] = [{} for _ in accounts]
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         most = [number for account, number in zip(accounts, at_a_time, strict=True) for _ in account.keys]
         cursor.execute(_FIRST, _parameters(accounts, start, month) | {"entries": most, "only": only and list(only)})
         for place, posting_id, key, amount in cursor.fetchall():
@@ -340,7 +339,7 @@ def _read(
     if moved:
         columns = zip(*moved, strict=True)
         parameters = {name: list(column) for name, column in zip(names, columns, strict=True)}
-        with connection.cursor() as cursor:
+        with reading_cursor() as cursor:
             cursor.execute(_ENTRIES, parameters | {"of_suspense": _SUSPENSE_KINDS})
             for place, *row in cursor.fetchall():
                 rows[place].append(_Row(*row))

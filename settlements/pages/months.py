@@ -12,6 +12,7 @@ from django.utils.formats import date_format
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from config.database.replica import reads_from_replica
 from config.money import FIAT_DIGITS
 from merchants import wording as instants
 from merchants.access.log_in.sessions import MemberRequest, member_required
@@ -41,6 +42,7 @@ def list_months(request: MemberRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def show_month(request: MemberRequest) -> HttpResponse:
     chosen, month = _chosen(request)
     zone, valuer = chosen.settlement_timezone, _valuer(request, chosen, month)
@@ -63,6 +65,7 @@ def show_month(request: MemberRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def download_month(request: MemberRequest) -> HttpResponseBase:
     chosen, month = _chosen(request)
     form, valuer, zone = request.GET.get("format", "csv"), _valuer(request, chosen, month), chosen.settlement_timezone

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from config import ids
+from config.database.replica import reads_from_replica
 from config.errors import DomainError
 from config.pages.wording import coins, whole
 from merchants import wording as instants
@@ -119,6 +120,7 @@ def waiting_notice(merchant: Merchant, environment: str) -> Notice | None:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def list_settlements(request: MemberRequest) -> HttpResponse:
     ended = latest_decisions_as_column(ENDED_SHOWN)
     chosen = request.merchant.settings.annotate(ended_debts=ended).get(environment=request.environment)
@@ -292,6 +294,7 @@ def _is_blocked(settlement: Settlement) -> bool:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def download_statement(request: MemberRequest, settlement_id: str) -> HttpResponse:
     settlement = _own_settlement(request, settlement_id)
     statement = statement_of(settlement)
@@ -302,6 +305,7 @@ def download_statement(request: MemberRequest, settlement_id: str) -> HttpRespon
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def print_statement(request: MemberRequest, settlement_id: str) -> HttpResponse:
     """The statement as a page for paper, line by line."""
     settlement = _own_settlement(request, settlement_id)

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config import ids
 from config.api.renderers import render_json
+from config.database.replica import reads_from_replica
 from config.pages.wording import whole
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.pages import curl
@@ -53,6 +54,7 @@ DELIVERY_COLUMNS = (
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def list_deliveries(request: MemberRequest) -> HttpResponse:
     form = DeliveryFilterForm(request.GET, endpoints=_endpoints_to_choose(request))
     context: dict[str, object] = {"section": SECTION, "form": form, "columns": DELIVERY_COLUMNS, "rows": []}
@@ -75,6 +77,7 @@ def list_deliveries(request: MemberRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def show_rows(request: MemberRequest) -> HttpResponse:
     """The rows of the list alone, for a page that follows it; none when the filters make no sense."""
     form = DeliveryFilterForm(request.GET, endpoints=_endpoints_to_choose(request))

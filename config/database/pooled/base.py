@@ -34,7 +34,16 @@ _REFUSED_IN_TRANSACTIONS = re.compile(
 )
 _REFUSED_AFTER_A_QUERY = re.compile(r"\s*SET\s+TRANSACTION\b", re.IGNORECASE)
 
-_away_until = 0.0
+_away_until: dict[tuple[Any, Any], float] = {}
+"""By host and port."""
+
+
+def _place(parameters: dict[str, Any]) -> tuple[Any, Any]:
+    return parameters.get("host"), parameters.get("port")
+
+
+def _away(parameters: dict[str, Any]) -> dict[tuple[Any, Any], float]:
+    return {_place(parameters): time.monotonic() + AWAY_SECONDS}
 
 
 @cache
@@ -83,7 +92,7 @@ class Connection(AnyConnection[Any]):
                 ready = yield wanted
                 if not ready and time.monotonic() > look_at:
                     if not self._is_anybody_answered(is_first=is_first):
-                        _away_until = time.monotonic() + AWAY_SECONDS
+                        _away_until |= _away(self.parameters)
                         self.close()
                         raise OperationalError("the database does not answer")
                     look_at = time.monotonic() + PATIENCE_SECONDS
@@ -113,7 +122,9 @@ class _Probe(Connection):
     @classmethod
     def reach(cls, parameters: dict[str, Any]) -> Self:
         own = {"connect_timeout": int(PATIENCE_SECONDS), "autocommit": True, "cursor_factory": ClientCursor}
-        return cls.connect(**{**parameters, **own})
+        probe = cls.connect(**{**parameters, **own})
+        probe.parameters = parameters
+        return probe
 
     def _is_anybody_answered(self, *, is_first: bool) -> bool:
         return False
@@ -126,13 +137,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         global _away_until
         begun = time.monotonic()
-        if begun < _away_until:
+        if begun < _away_until.get(_place(conn_params), 0.0):
             raise OperationalError("the database did not answer a moment ago")
         try:
             connection = super().get_new_connection(conn_params)
         except OperationalError:
             if time.monotonic() - begun > PATIENCE_SECONDS:
-                _away_until = time.monotonic() + AWAY_SECONDS
+                _away_until |= _away(conn_params)
             raise
         connection.__class__ = Connection
         connection.parameters = conn_params

@@ -11,12 +11,12 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.validators import MaxValueValidator
-from django.db import connection
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from config.admin.columns import Readable, ValuesInWords
 from config.admin.story import Section
 from config.admin.values import Shown, instant, link, money, page_of, place_of
+from config.database.replica import reading_cursor
 from config.environments import Environment
 from merchants.ledger.admin.base import LedgerAdmin
 from merchants.ledger.balances import StatementLine, balance_at, statement
@@ -166,7 +166,7 @@ class KindsOfPostings(ValuesInWords):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        with connection.cursor() as cursor:
+        with reading_cursor() as cursor:
             cursor.execute(_KINDS_OF_POSTINGS, [Environment.values])
             self.lookup_choices = [kind for (kind,) in cursor.fetchall()]  # type: ignore[assignment]
 

@@ -1,7 +1,7 @@
 """Requests an export, writes it part by part, reads it, and deletes it.
 
-A part is some thousand payments, newest first, below the last one of the part before. Each is read and written in a
-short database transaction of its own, so that an export of any length holds nothing that others wait for, and goes on
+A part is some thousand payments, newest first, below the last one of the part before. Each is read, and then written in
+a short database transaction of its own, so that an export of any length holds nothing that others wait for, and goes on
 where a killed worker stopped. Every payment that was there when the export was requested is in it once, as it was when
 its part was read.
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -22,6 +23,7 @@ from config.celery import wake
 from config.database.database_time import database_now, has_come
 from config.database.leases import lease_one
 from config.database.purging import delete_in_batches
+from config.database.replica import from_replica
 from config.errors import DomainError
 from config.periodic.containment import contained
 from merchants import counting
@@ -115,13 +117,13 @@ def _give_back(export: Export) -> None:
 
 def _write_part(export: Export, rows_of_part: int) -> bool:
     """Write the next part, the heading first; False once the export has ended or another worker has it."""
+    payments, lines = from_replica(lambda: _read_part(export, rows_of_part))
     with transaction.atomic():
         held = Export.objects.select_for_update().get(pk=export.pk)
         if held.status != ExportStatus.WRITING or held.leased_until != export.leased_until:
             return False
-        payments = rows.read(_payments_of(held).order_by("-pk")[:rows_of_part])
         number = held.parts.count()
-        text = ("" if number else rows.heading()) + rows.rows_csv(payments)
+        text = ("" if number else rows.heading()) + lines
         if text:
             ExportPart.objects.create(export=held, number=number, body=zlib.compress(text.encode()))
         held.rows_written += len(payments)
@@ -130,8 +132,14 @@ def _write_part(export: Export, rows_of_part: int) -> bool:
         if is_last := len(payments) < rows_of_part:
             _move(held, ExportStatus.READY)
         held.save()
-    export.leased_until = held.leased_until
+    export.leased_until, export.written_to = held.leased_until, held.written_to
     return not is_last
+
+
+def _read_part(export: Export, rows_of_part: int) -> tuple[Sequence[Any], str]:
+    """The payments of the next part, and their lines."""
+    payments = rows.read(_payments_of(export).order_by("-pk")[:rows_of_part])
+    return payments, rows.rows_csv(payments)
 
 
 def _payments_of(export: Export) -> PaymentQuerySet:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from config.database.replica import reads_from_replica
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from config.pages.samples import SANDBOX_WALLET
@@ -29,6 +30,7 @@ RECENT = 6
 @never_cache
 @require_safe
 @member_required
+@reads_from_replica
 def home(request: MemberRequest) -> HttpResponse:
     merchant, environment = request.merchant, request.environment
     own = Payment.objects.of(merchant, environment).for_lists()

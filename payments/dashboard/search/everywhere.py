@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import BigIntegerField
 
 from config.admin.search import MOST_SHOWN, Typed
+from config.database.replica import reading_cursor
 from config.environments import Environment
 from config.money import FIAT_DIGITS, AmountNotExact, to_units
 from config.pages.wording import coins_to_send
@@ -109,7 +109,7 @@ def find_payments(typed: Typed, *, first: int = 0) -> Found:
 
 
 def _places() -> list[Place]:
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_PLACES, [Environment.values])
         return [Place(*row) for row in cursor.fetchall()]
 
@@ -139,7 +139,7 @@ def _coins(amount: Any) -> str:
 
 def _keys(statement: str, typed: Typed, before: list[Any], after: list[Any]) -> list[UUID]:
     condition, values = typed.is_in("text")
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(statement.format(condition=condition), [*before, *values, *after])
         return [key for (key,) in cursor.fetchall()]
 
@@ -168,7 +168,7 @@ def _of_prices(typed: Typed, places: Sequence[Place]) -> list[UUID]:
     prices = [price for price in prices if price[0] <= BigIntegerField.MAX_BIGINT]
     if not prices:
         return []
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         values: list[Any] = [[place.merchant for place in places], [place.environment for place in places]]
         values += [[amount for amount, _ in prices], [currencies for _, currencies in prices]]
         values += [OF_ONE_PRICE, MOST_SHOWN, MOST_SHOWN]

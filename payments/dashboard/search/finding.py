@@ -13,13 +13,13 @@ from itertools import product
 from operator import or_
 from typing import Any
 
-from django.db import connection
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.lookups import Contains
 from django.utils import timezone
 
 from config import ids
+from config.database.replica import reading_cursor
 from config.money import FIAT_DIGITS, AmountNotExact, to_units
 from config.pages.typed_amounts import readings_of
 from merchants.models import Merchant
@@ -203,7 +203,7 @@ class Searched:
     def _older(self, before: uuid.UUID) -> Q:
         """What the index finds, within its first and last key: the planner may walk along the keys, and not beyond."""
         walk = self._by_index(before, limit=RARE)
-        with connection.cursor() as cursor:
+        with reading_cursor() as cursor:
             cursor.execute(walk.sql, walk.params)
             keys = [key for (key,) in cursor.fetchall()]
         if not keys:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from config.admin.search import MOST_SHOWN, NEWEST, Group, Hit, Typed, find_records, title_of
 from config.admin.values import page_of
+from config.database.replica import reads_from_replica
 from config.pages.wording import fiat
 from payments.chains import registry
 from payments.chains.errors import InvalidAddress
@@ -34,6 +35,7 @@ READ_AGAIN = "payments.change_scancursor"
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin.site.admin_view
+@reads_from_replica
 def search(request: HttpRequest) -> HttpResponse:
     """What was found, by kind, and of a hash that is on no record what networks know. A POST has them read again what
     came to us and was never seen."""

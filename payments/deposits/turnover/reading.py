@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
+from config.database.replica import reading_cursor
 from merchants.models import Merchant
 from payments.deposits.turnover.counting import TURNOVER
 from payments.deposits.turnover.models import Span
@@ -50,6 +49,6 @@ def turnover_between(
         "end": end,
         "bar": bar,
     }
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_READ, parameters)
         return [Came(*row[:4], *map(int, row[4:])) for row in cursor.fetchall()]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from config import ids
+from config.database.replica import reading_cursor
 from merchants.ledger.chart import AccountKind, Owner
 from merchants.ledger.models import Account, Entry, Posting
 from payments.models import Payment
@@ -82,7 +81,7 @@ def postings(
 
 def _read(environment: str, start: uuid.UUID, end: uuid.UUID, at_a_time: int) -> list[JournalPosting]:
     asked: dict[str, Any] = {"environment": environment, "start": start, "end": end, "postings": at_a_time}
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_PART, asked)
         rows = cursor.fetchall()
     owners = _owners((kind, owner) for _, _, _, _, kind, _, _, owner, _ in rows)

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from config.admin.values import words_of
+from config.database.replica import reads_from_replica
 from config.environments import Environment
 from config.pages.files import file_headers
 from config.pages.wording import coins
@@ -103,6 +104,7 @@ class ResultForm(forms.Form):
 @never_cache
 @require_safe
 @admin.site.admin_view
+@reads_from_replica
 def show_accounting(request: HttpRequest) -> HttpResponse:
     """The page with both forms, and the requested balances."""
     _require_rights(request)
@@ -114,6 +116,7 @@ def show_accounting(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @admin.site.admin_view
+@reads_from_replica
 def download_ledger(request: HttpRequest) -> HttpResponse | FileResponse:
     """The ledger of the requested period, as a file; the page again where something is wrong with it."""
     _require_rights(request)
@@ -134,6 +137,7 @@ def download_ledger(request: HttpRequest) -> HttpResponse | FileResponse:
 @never_cache
 @require_safe
 @admin.site.admin_view
+@reads_from_replica
 def show_result(request: HttpRequest) -> HttpResponse:
     """Income and expenses of the house by month, coin and account; as CSV with `?format=csv`."""
     _require_rights(request)

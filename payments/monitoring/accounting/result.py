@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import chain
 
-from django.db import connection
 from django.db.models import Sum
 from django.db.models.functions import TruncMonth
 
 from config import ids
+from config.database.replica import reading_cursor
 from config.money import from_units
 from config.pages.files import csv_lines
 from merchants.ledger.chart import AccountKind, Group, kinds_where
@@ -75,7 +75,7 @@ def result_of(environment: str, months: Iterable[Days]) -> Iterator[ResultRow]:
     accounts = Account.objects.filter(environment=environment, owner="", kind__in=kinds).in_bulk()
     for month in months:
         bounds = {"start": ids.first_uuid_at(month.start), "end": ids.first_uuid_at(month.end)}
-        with connection.cursor() as cursor:
+        with reading_cursor() as cursor:
             cursor.execute(_ROWS, {"accounts": list(accounts), **bounds})
             found = [(accounts[key], posting_kind, amount) for key, posting_kind, amount in cursor.fetchall()]
         found.sort(key=lambda row: (row[0].network, row[0].asset, row[0].kind, row[1]))

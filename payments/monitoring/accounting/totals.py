@@ -14,10 +14,10 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import Sum
 
 from config import ids
+from config.database.replica import reading_cursor
 from merchants.ledger.chart import CHART, AccountKind, Group, Owner
 from merchants.ledger.day_sums import sums_before
 from merchants.ledger.models import OF_RECORDS, Account, Entry
@@ -91,7 +91,7 @@ def movements(environment: str, start: datetime, end: datetime) -> dict[SummedAc
     """Balance of each account before `start`, and its movements from then until before `end`, sorted by account."""
     parameters: dict[str, Any] = {"environment": environment, "of_merchants": list(OF_MERCHANTS)}
     parameters |= {"start": ids.first_uuid_at(start), "end": ids.first_uuid_at(end)}
-    with connection.cursor() as cursor:
+    with reading_cursor() as cursor:
         cursor.execute(_MOVEMENTS, parameters)
         return {
             SummedAccount(kind, network, asset, owner and ids.MERCHANT.encode(uuid.UUID(owner))): Movement(
