@@ -38,6 +38,7 @@ SCENARIOS = (
     "upgrade",
     "memory",
     "production",
+    "failover",
 )
 IN_CI = (
     "production",
@@ -57,10 +58,13 @@ IN_CI = (
 )
 """What `--short` does where no scenario is named, the longest first."""
 
+BY_HAND = ("failover",)
+"""Scenarios with so many processes that even their short form takes minutes on two cores."""
+
 BESIDE_EACH_OTHER = 3
 """Short forms that run at the same time: most of what each does is to wait."""
 
-ON_AN_EMPTY_DATABASE = ("upgrade",)
+ON_AN_EMPTY_DATABASE = ("upgrade", "failover")
 IN_A_NETWORK_OF_ITS_OWN = ("production",)
 """The process that runs them stays in it, where no other server is reached."""
 
