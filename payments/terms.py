@@ -136,8 +136,7 @@ def terms_of(
     for place, (network, wallet) in enumerate(wallets.items()):
         account, _ = account_of(registry.profile(environment, network), wallet)
         parameters |= {f"network_{place}": network, f"account_{place}": account}
-    # Planned for these accounts: many payments share one address on some networks, and no two on others.
-    found = prepared.rows(_of_places(len(wallets)), parameters, is_planned_once=False)
+    found = prepared.rows(_of_places(len(wallets)), parameters)
     return {row[0]: Terms(*row) for row in found}
 
 

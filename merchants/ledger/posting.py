@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
+import orjson
 from django.db import connection, transaction
 
 from config import ids
@@ -284,37 +285,42 @@ def _as_written(
         yield from debt_first(line, locked[debt][1] + changes.get(debt, 0) if debt else 0)
 
 
-OPEN_ACCOUNTS = """
-    INSERT INTO ledger_account (environment, network, asset, kind, owner, balance)
-    SELECT %s, wanted.*, 0 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
-        AS wanted (network, asset, kind, owner)
-    WHERE NOT EXISTS (
-        SELECT FROM ledger_account AS account
-        WHERE account.environment = %s AND account.owner = wanted.owner AND account.kind = wanted.kind
-            AND account.network = wanted.network AND account.asset = wanted.asset
-    )
-    ON CONFLICT (environment, owner, kind, network, asset) DO NOTHING
+_WANTED = "json_to_recordset(%s) AS wanted (network text, asset text, kind text, owner text)"
+_IS_WANTED = """
+    account.environment = %s AND account.owner = wanted.owner AND account.kind = wanted.kind
+        AND account.network = wanted.network AND account.asset = wanted.asset
 """
 
-LOCK_ACCOUNTS = """
-    SELECT account.network, account.asset, account.kind, account.owner, account.id, account.balance
-    FROM ledger_account AS account
-    JOIN unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS wanted (network, asset, kind, owner)
-        USING (network, asset, kind, owner)
-    WHERE account.environment = %s
-    ORDER BY account.id
-    FOR UPDATE OF account
-"""
+# With OFFSET 0 each account is looked up by the unique index: as a join, all of an environment could be read. The plan
+# is made once, as the number of accounts in a JSON text is not estimated from the text.
+OPEN_ACCOUNTS = f"""
+    INSERT INTO ledger_account (environment, network, asset, kind, owner, balance)
+    SELECT %s, wanted.*, 0 FROM {_WANTED}
+    WHERE NOT EXISTS (SELECT FROM ledger_account AS account WHERE {_IS_WANTED} OFFSET 0)
+    ON CONFLICT (environment, owner, kind, network, asset) DO NOTHING
+"""  # noqa: S608 - constants
+
+# Found and sorted first, then locked one after the other.
+LOCK_ACCOUNTS = f"""
+    SELECT found.network, found.asset, found.kind, found.owner, account.id, account.balance
+    FROM (
+        SELECT wanted.*, account.id FROM {_WANTED}
+        CROSS JOIN LATERAL (SELECT id FROM ledger_account AS account WHERE {_IS_WANTED} OFFSET 0) AS account
+        ORDER BY account.id
+    ) AS found
+    CROSS JOIN LATERAL (SELECT id, balance FROM ledger_account WHERE id = found.id FOR UPDATE) AS account
+"""  # noqa: S608 - constants
 
 
 def _lock(accounts: set[AccountRef], environment: str) -> dict[AccountRef, tuple[int, int]]:
     """Open the accounts that do not exist, lock all in id order, and return their ids and signed balances."""
     # Sorted, so that two callers who open the same accounts wait for each other in one direction only.
     wanted = sorted((account.network, account.asset, str(account.kind), account.owner) for account in accounts)
-    columns = [list(column) for column in zip(*wanted, strict=True)] or [[], [], [], []]
+    names = ("network", "asset", "kind", "owner")
+    as_json = orjson.dumps([dict(zip(names, each, strict=True)) for each in wanted]).decode()
     with connection.cursor() as cursor:
-        cursor.execute(OPEN_ACCOUNTS, [str(environment), *columns, str(environment)])
-        cursor.execute(LOCK_ACCOUNTS, [*columns, str(environment)])
+        cursor.execute(OPEN_ACCOUNTS, [str(environment), as_json, str(environment)])
+        cursor.execute(LOCK_ACCOUNTS, [as_json, str(environment)])
         locked = {
             AccountRef(network, asset, kind, owner): (account_id, int(balance))
             for network, asset, kind, owner, account_id, balance in cursor.fetchall()

@@ -25,11 +25,14 @@ logger = structlog.get_logger(__name__)
 OURS = "Payments are made to this address here, or from it: it belongs to the payment service. Name another."
 
 IS_OURS = """
-    EXISTS (SELECT FROM payments_payment WHERE deposit_address = %(account)s)
-        OR EXISTS (SELECT FROM payments_offeredaddress WHERE address = %(account)s)
-        OR EXISTS (SELECT FROM transfers_wallet WHERE address = %(account)s)
+    (SELECT deposit_address FROM payments_payment WHERE deposit_address >= %(account)s
+        ORDER BY deposit_address LIMIT 1) IS NOT DISTINCT FROM %(account)s
+    OR (SELECT address FROM payments_offeredaddress WHERE address >= %(account)s
+        ORDER BY address LIMIT 1) IS NOT DISTINCT FROM %(account)s
+    OR EXISTS (SELECT FROM transfers_wallet WHERE address = %(account)s)
 """
-"""True if the database knows an account as ours, as part of another query."""
+"""True if the database knows an account as ours, as part of another query. The first address from it on is one step in
+an index, whether all payments share one address or each has its own: the plan fits every account."""
 
 
 def refusal_of_account(chain: Chain, address: str) -> str | None:

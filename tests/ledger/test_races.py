@@ -76,7 +76,7 @@ def test_the_last_unit_is_spent_once() -> None:
 
 
 def test_without_the_lock_the_database_still_refuses_to_spend_it_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posting, "LOCK_ACCOUNTS", posting.LOCK_ACCOUNTS.replace("FOR UPDATE OF account", ""))
+    monkeypatch.setattr(posting, "LOCK_ACCOUNTS", posting.LOCK_ACCOUNTS.replace("FOR UPDATE", ""))
     account = available_account()
     move(40, debit=COINS, credit=account)
     outcomes = race(lambda number: spend(account, number), times=5)
