@@ -12,6 +12,8 @@ from typing import Any
 
 import django
 
+from tests import capacity as model
+
 ROOT = Path(__file__).resolve().parents[1]
 PART = re.compile(r"(<!-- make tables: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -164,6 +166,14 @@ def events() -> Iterator[str]:
     return table(("event", "when"), *((f"`{type}`", meaning) for type, meaning in CATALOGUE.items()))
 
 
+def capacity() -> Iterator[str]:
+    return table(*model.needs())
+
+
+def coefficients() -> Iterator[str]:
+    return table(*model.coefficients())
+
+
 TABLES: tuple[Callable[[], Iterator[str]], ...] = (
     settings,
     commands,
@@ -174,6 +184,8 @@ TABLES: tuple[Callable[[], Iterator[str]], ...] = (
     actions,
     scopes,
     events,
+    capacity,
+    coefficients,
 )
 
 

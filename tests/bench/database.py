@@ -1,4 +1,5 @@
-"""What a confirmed payment costs in time of PostgreSQL, from POST to webhook, beside one bare insert.
+"""What a confirmed payment costs, from POST to webhook: time of PostgreSQL beside one bare insert, time of our own
+processes, rows, bytes and log. docs/scaling.md reckons by these.
 
 `python -m tests.bench.database` alone: takes half a minute. On a server of DATABASE_URL that preloads
 `pg_stat_statements` it prints the dearest statements, with those of triggers.
@@ -7,12 +8,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from merchants.services import IssuedKey
     from payments.models import Payment
+    from tests.factories import ApiClient
 
 PAYMENTS, ROUNDS = 30, 8
 """As many payments as are confirmed within one round of the watcher where business is good."""
@@ -42,14 +46,30 @@ _BODY = {
 }
 
 Phases = Mapping[str, float]
-"""Milliseconds of PostgreSQL's processor time for a payment, by what was done."""
+"""Milliseconds of processor time for a payment, by what was done."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a payment cost in a round: time of PostgreSQL and of our own processes, and what it left behind."""
+
+    database: Phases
+    processes: Phases
+    looks: Mapping[str, tuple[float, float]]
+    """Of one request of each kind, in our own process and in PostgreSQL."""
+    rows: float
+    """Inserted rows of our own tables, those deleted since included."""
+    bytes: float
+    """Growth of tables and indexes."""
+    log: float
+    """Bytes of PostgreSQL's log, as a standby receives them; without whole pages after a checkpoint."""
 
 
 def lines() -> list[Line]:
     found, bare = _measured()
-    middle = {phase: median(each[phase] for each in found) for phase in found[0]}
-    whole = median(sum(each.values()) for each in found)
-    ratio = median(sum(each.values()) / limit for each, limit in zip(found, bare, strict=True))
+    middle = {phase: median(each.database[phase] for each in found) for phase in found[0].database}
+    whole = median(sum(each.database.values()) for each in found)
+    ratio = median(sum(each.database.values()) / limit for each, limit in zip(found, bare, strict=True))
     shown = ", ".join(f"{phase} {milliseconds:.1f}" for phase, milliseconds in middle.items())
     return [
         Line(
@@ -61,10 +81,33 @@ def lines() -> list[Line]:
             ratio <= GOAL,
         ),
         Line("of that", shown),
+        *_of_processes(found),
     ]
 
 
-def _measured() -> tuple[list[Phases], list[float]]:
+def _of_processes(found: list[Round]) -> list[Line]:
+    """The same work in our own processes, here all in one, and what it leaves behind."""
+    own = {phase: median(each.processes[phase] for each in found) for phase in found[0].processes}
+    shown = ", ".join(f"{phase} {milliseconds:.1f}" for phase, milliseconds in own.items())
+    return [
+        Line("a confirmed payment in web and workers", f"{sum(own.values()):.2f} ms"),
+        Line("of that", shown),
+        *(
+            Line(f"one look: {name}", "{:.2f} ms, and {:.2f} of PostgreSQL".format(*_medians(found, name)))
+            for name in found[0].looks
+        ),
+        *(
+            Line(f"{what} of a confirmed payment", f"{fmean(getattr(each, what) for each in found):,.0f}")
+            for what in ("rows", "bytes", "log")
+        ),
+    ]
+
+
+def _medians(found: list[Round], look: str) -> list[float]:
+    return [median(part) for part in zip(*(each.looks[look] for each in found), strict=True)]
+
+
+def _measured() -> tuple[list[Round], list[float]]:
     """By round: the phases of a payment, and a bare insert."""
     from config.environments import Environment
     from merchants.services import issue_api_key, open_merchant
@@ -90,7 +133,7 @@ def _measured() -> tuple[list[Phases], list[float]]:
     return rounds, bare
 
 
-def _round(issued: IssuedKey, answered: Callable[[], int]) -> Phases:
+def _round(issued: IssuedKey, answered: Callable[[], int]) -> Round:
     from config.environments import Environment
     from merchants import tasks as merchant_tasks
     from payments import tasks
@@ -102,11 +145,14 @@ def _round(issued: IssuedKey, answered: Callable[[], int]) -> Phases:
 
     client = ApiClient(issued, SERVER_NAME=server.HOST)
     spent: dict[str, float] = defaultdict(float)
+    own: dict[str, float] = defaultdict(float)
+    there = _left_behind()
 
     def timed(phase: str, work: Callable[[], object]) -> None:
-        before = _processor_milliseconds()
+        begun, before = time.process_time(), _processor_milliseconds()
         work()
         spent[phase] += (_processor_milliseconds() - before) / PAYMENTS
+        own[phase] += 1000 * (time.process_time() - begun) / PAYMENTS
 
     def create() -> None:
         for _ in range(PAYMENTS):
@@ -129,7 +175,26 @@ def _round(issued: IssuedKey, answered: Callable[[], int]) -> Phases:
     timed("webhooks", lambda: deliver(3 * PAYMENTS))
     timed("counted", lambda: (merchant_tasks.fold_counts(), tasks.fold_turnover(), tasks.index_payments()))
     _require_completed(made)
-    return spent
+    left = [(after - before) / PAYMENTS for before, after in zip(there, _left_behind(), strict=True)]
+    return Round(spent, own, _looked_at(client, made), *left)
+
+
+def _looked_at(client: ApiClient, made: list[Payment]) -> Mapping[str, tuple[float, float]]:
+    """What a payer's page and a shop ask for again and again."""
+    looks: dict[str, Callable[[Payment], Any]] = {
+        "page": lambda payment: client.get(f"/pay/{payment.public_id}"),
+        "status": lambda payment: client.get(f"/pay/{payment.public_id}/status"),
+        "GET": lambda payment: client.call("GET", f"/payments/{payment.public_id}"),
+    }
+    found = {}
+    for name, look in looks.items():
+        begun, before = time.process_time(), _processor_milliseconds()
+        for payment in made:
+            if (reply := look(payment)).status_code != 200:
+                raise RuntimeError(reply.content)
+        own, there = 1000 * (time.process_time() - begun), _processor_milliseconds() - before
+        found[name] = (own / PAYMENTS, there / PAYMENTS)
+    return found
 
 
 def _require_completed(payments: list[Payment]) -> None:
@@ -157,6 +222,23 @@ def _bare_insert(issued: IssuedKey) -> float:
                 merchant_wallet=_BODY["merchantWallet"],
             )
     return (_processor_milliseconds() - before) / PAYMENTS
+
+
+LEFT_BEHIND = """
+    SELECT sum(n_tup_ins), sum(pg_total_relation_size(relid)), pg_current_wal_insert_lsn() - '0/0'
+    FROM pg_stat_user_tables
+    WHERE current_database() IS NOT NULL AND relname NOT LIKE 'simulated_chain%' AND relname NOT LIKE '%twinpayment'
+"""
+
+
+def _left_behind() -> list[float]:
+    """Rows that were ever inserted, bytes of tables with their indexes, and position of the log."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute(LEFT_BEHIND)
+        return [float(each) for each in cursor.fetchone()]
 
 
 def _processor_milliseconds() -> float:

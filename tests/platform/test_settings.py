@@ -155,6 +155,21 @@ def test_rates_may_be_asked_at_mirrors_over_https_and_on_this_machine_outside_pr
     assert "RATE_SOURCE_URLS has an entry that is no https address" in refused.stderr
 
 
+@pytest.mark.parametrize(("direct", "engine"), [("", "postgresql"), (PRODUCTION["DATABASE_URL"], "pooled")])
+def test_a_replica_is_one_more_database_that_nobody_waits_for(direct: str, engine: str) -> None:
+    show = (
+        "from config.settings import *; found = DATABASES['replica']; options = found['OPTIONS'];"
+        "print(found['ENGINE'], found['HOST'], options['target_session_attrs'], options['connect_timeout'],"
+        " options['tcp_user_timeout'], 'options' in options, DATABASE_ROUTERS)"
+    )
+    replica = "postgres://ballast_reader:password@two.example.com,three.example.com/ballast"
+    told = forked("-c", show, **{**PRODUCTION, "DATABASE_DIRECT_URL": direct, "DATABASE_REPLICA_URL": replica})
+    assert told.stdout.split(maxsplit=6) == [
+        f"config.database.{engine}", "two.example.com,three.example.com", "standby", "2", "3000",
+        str(engine == "postgresql"), "['config.database.replica.ReplicaRouter']\n",
+    ], told.stderr  # fmt: skip
+
+
 def test_a_sandbox_on_a_test_network_needs_its_own_settings_and_no_others() -> None:
     needed = {
         "SANDBOX_CHAIN": "testnet",
