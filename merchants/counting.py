@@ -58,7 +58,7 @@ class Counted:
         counted = f"""
             SELECT merchant_id, environment, '{self.kind}' AS kind, {self.status_column or "''"} AS status,
                 ({MADE_AT.format(key="id")} AT TIME ZONE 'UTC')::date AS day, COUNT(*) AS total
-            FROM {self.table} GROUP BY 1, 2, 3, 4, 5
+            FROM {self.table} WHERE {{rows}} GROUP BY 1, 2, 3, 4, 5
         """  # noqa: S608 - names of our own tables and columns
         return replace(COUNTS, counted=counted, own=f"kind = '{self.kind}'")
 

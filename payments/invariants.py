@@ -7,9 +7,17 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from config.database.counters import differences
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.invariants import (
+    Finding,
+    Records,
+    Scope,
+    Severity,
+    invariant,
+    key_of_day,
+    share_by,
+    unequal,
+)
 from payments.deposits.invariants import networks_halted, records_set_aside
 from payments.deposits.turnover.counting import TURNOVER
 from payments.deposits.turnover.models import Span
@@ -23,12 +31,19 @@ REFUNDED_STATUSES = [PaymentStatus.PARTIALLY_REFUNDED.value, PaymentStatus.REFUN
 PAID_STATUSES = [PaymentStatus.COMPLETED.value, *REFUNDED_STATUSES]
 EMPTY_STATUSES = [PaymentStatus.CREATED.value, PaymentStatus.EXPIRED.value, PaymentStatus.CANCELLED.value]
 
-# `since` means: payments a deposit of which was first seen since then, or that were created since then.
+LOOKED_AT = Records(
+    "payment",
+    "payments_payment",
+    touched=(
+        "SELECT payment_id FROM payments_deposit WHERE id >= %(since)s",
+        "SELECT object_id FROM webhooks_event WHERE id >= %(since)s",
+    ),
+)
+share_by(LOOKED_AT.table)
+
 _IN_SCOPE = """
     payment.environment = ANY(%(environments)s)
-        AND (%(network)s::text IS NULL OR payment.network = %(network)s)
-        AND (%(since)s::uuid IS NULL OR payment.id >= %(since)s
-            OR payment.id IN (SELECT payment_id FROM payments_deposit WHERE id >= %(since)s))
+        AND (%(network)s::text IS NULL OR payment.network = %(network)s) AND {payments}
 """
 
 WHERE_THE_MONEY_IS = f"""
@@ -52,7 +67,9 @@ WHERE_THE_MONEY_IS = f"""
 
 @invariant("I6", "every payment's deposits, what it says it received and what its account holds agree")
 def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
-    for *pot, key, received, credited, unreleased, held in scope.rows(WHERE_THE_MONEY_IS):
+    for *pot, key, received, credited, unreleased, held in scope.rows(
+        WHERE_THE_MONEY_IS.format(payments=scope.records(LOOKED_AT))
+    ):
         if received != credited:
             yield unequal(
                 f"payment {key}: received",
@@ -60,6 +77,7 @@ def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
                 credited,
                 received,
                 "compare the payment's deposits with the chain, then let it be assessed again",
+                key=key,
             )
         if unreleased != held:
             yield unequal(
@@ -68,6 +86,7 @@ def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
                 unreleased,
                 held,
                 "trace the postings of this payment by its id",
+                key=key,
             )
 
 
@@ -91,7 +110,9 @@ REFUNDED_BEYOND = f"""
 
 @invariant("I7", "no payment gives back more than it received, unless the network undid it after that")
 def refunds_stay_within_payments(scope: Scope) -> Iterator[Finding]:
-    for environment, network, asset, key, part, limit, actual in scope.rows(REFUNDED_BEYOND):
+    for environment, network, asset, key, part, limit, actual in scope.rows(
+        REFUNDED_BEYOND.format(payments=scope.records(LOOKED_AT))
+    ):
         yield Finding(
             f"payment {key}: {part}",
             f"{int(limit)} or less",
@@ -101,6 +122,7 @@ def refunds_stay_within_payments(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
             asset=asset,
+            key=key,
         )
 
 
@@ -120,7 +142,8 @@ STATUS_AGAINST_MONEY = f"""
 
 @invariant("I8", "a payment is completed exactly when the merchant has its money")
 def statuses_follow_the_money(scope: Scope) -> Iterator[Finding]:
-    rows = scope.rows(STATUS_AGAINST_MONEY, paid=PAID_STATUSES, refunded=REFUNDED_STATUSES, empty=EMPTY_STATUSES)
+    query = STATUS_AGAINST_MONEY.format(payments=scope.records(LOOKED_AT))
+    rows = scope.rows(query, paid=PAID_STATUSES, refunded=REFUNDED_STATUSES, empty=EMPTY_STATUSES)
     for environment, network, key, status, released, received, due in rows:
         yield Finding(
             f"payment {key}",
@@ -129,6 +152,7 @@ def statuses_follow_the_money(scope: Scope) -> Iterator[Finding]:
             "find out who wrote the status; only services may",
             environment=environment,
             network=network,
+            key=key,
         )
 
 
@@ -192,18 +216,18 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
 
 @invariant("I16", "every change of a payment was told by an event")
 def changes_have_events(scope: Scope) -> Iterator[Finding]:
-    yield from changes_without_event(scope, noun="payment", table="payments_payment", where=_IN_SCOPE)
+    yield from changes_without_event(scope, LOOKED_AT)
 
 
 @invariant("C1", "the counters behind `totalCount` are exact", severity=Severity.WARNING, counter=PAYMENTS.counter)
 def payment_counters_are_exact(scope: Scope) -> Iterator[Finding]:
-    yield from inexact_counters(PAYMENTS)
+    yield from inexact_counters(scope, PAYMENTS)
 
 
 @invariant("C2", "the counters behind the turnover are exact", severity=Severity.WARNING, counter=TURNOVER)
 def turnover_is_exact(scope: Scope) -> Iterator[Finding]:
-    """Compare all counters with the payments, whatever time the scope has: counters have no time of their own."""
-    for merchant, environment, span, at, network, coin, currency, *sums in differences(TURNOVER):
+    query = scope.part_of(TURNOVER, date="starts_at").differences
+    for merchant, environment, span, at, network, coin, currency, *sums in scope.rows(query):
         moment = "%Y-%m-%d" if span == Span.DAY else "%Y-%m-%d %H:%M"
         paid, counted_paid, _unpaid, _counted_unpaid, volume, counted_volume, *_ = map(int, sums)
         yield Finding(
@@ -213,4 +237,5 @@ def turnover_is_exact(scope: Scope) -> Iterator[Finding]:
             "the figures of the overview are wrong for this time until it is counted again: ./manage.py recount",
             environment=environment,
             network=network,
+            key=key_of_day(at.date()),
         )

@@ -9,21 +9,32 @@ from django.utils import timezone
 
 from config import ids
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant
+from merchants.ledger.invariants import Finding, Records, Scope, Severity, invariant
 from refunds.models import REFUNDS, Refund
 from refunds.states import RefundStatus
 from webhooks.invariants import changes_without_event
 
 PENDING_MAX = timedelta(hours=1)
 
-# `since` means: refunds with an event since then.
+LOOKED_AT = Records("refund", "refunds_refund", touched=("SELECT object_id FROM webhooks_event WHERE id >= %(since)s",))
+
 _IN_SCOPE = """
     refund.environment = ANY(%(environments)s)
-        AND (%(network)s::text IS NULL OR refund.network = %(network)s)
-        AND (%(since)s::uuid IS NULL OR refund.id IN (SELECT object_id FROM webhooks_event WHERE id >= %(since)s))
+        AND (%(network)s::text IS NULL OR refund.network = %(network)s) AND {refunds}
 """
 
-PAYMENTS_AGAINST_REFUNDS = f"""
+_REFUNDED_SINCE = """
+    SELECT payment_id FROM refunds_refund AS made JOIN webhooks_event AS event ON event.object_id = made.id
+    WHERE event.id >= %(since)s
+"""
+
+PAID_BACK = Records(
+    "payment",
+    "payments_payment",
+    touched=(_REFUNDED_SINCE,),
+)
+
+PAYMENTS_AGAINST_REFUNDS = """
     SELECT payment.environment, payment.network, payment.id, payment.refunded, coalesce(given.reserved, 0),
         payment.returned, coalesce(given.final, 0)
     FROM payments_payment AS payment
@@ -36,22 +47,23 @@ PAYMENTS_AGAINST_REFUNDS = f"""
             ) AS final
         FROM refunds_refund AS refund
         LEFT JOIN payments_discrepancy AS discrepancy ON discrepancy.id = refund.discrepancy_id
-        WHERE refund.status NOT IN ('failed', 'cancelled')
+        WHERE refund.status NOT IN ('failed', 'cancelled') AND {refunds}
         GROUP BY refund.payment_id
     ) AS given ON given.payment_id = payment.id
     WHERE (payment.refunded > 0 OR payment.returned > 0 OR given.payment_id IS NOT NULL)
         AND (payment.refunded <> coalesce(given.reserved, 0) OR payment.returned <> coalesce(given.final, 0))
         AND payment.environment = ANY(%(environments)s)
         AND (%(network)s::text IS NULL OR payment.network = %(network)s)
-        AND (%(since)s::uuid IS NULL OR payment.id IN (
-            SELECT refund.payment_id FROM refunds_refund AS refund WHERE {_IN_SCOPE}
-        ))
-"""  # noqa: S608 - no value of a caller is part of the text
+        AND {payments}
+"""
 
 
 @invariant("R1", "every payment knows what was given back of it, and what is reserved for that")
 def payments_know_their_refunds(scope: Scope) -> Iterator[Finding]:
-    for environment, network, key, refunded, reserved, returned, final in scope.rows(PAYMENTS_AGAINST_REFUNDS):
+    payments = scope.records(PAID_BACK)
+    refunds = "TRUE" if scope.since is None else payments.replace("payment.id", "refund.payment_id", 1)
+    query = PAYMENTS_AGAINST_REFUNDS.format(payments=payments, refunds=refunds)
+    for environment, network, key, refunded, reserved, returned, final in scope.rows(query):
         for name, expected, actual in (("refunded", reserved, refunded), ("returned", final, returned)):
             if expected != actual:
                 yield Finding(
@@ -62,6 +74,7 @@ def payments_know_their_refunds(scope: Scope) -> Iterator[Finding]:
                     delta=int(actual - expected),
                     environment=environment,
                     network=network,
+                    key=key,
                 )
 
 
@@ -88,7 +101,9 @@ STATUS_AGAINST_MONEY = f"""
 
 @invariant("R2", "a refund is completed exactly when its payout is paid, and its money is where its status says")
 def statuses_follow_the_payouts(scope: Scope) -> Iterator[Finding]:
-    for environment, network, key, status, payout, amount, reserved in scope.rows(STATUS_AGAINST_MONEY):
+    for environment, network, key, status, payout, amount, reserved in scope.rows(
+        STATUS_AGAINST_MONEY.format(refunds=scope.records(LOOKED_AT))
+    ):
         yield Finding(
             f"refund {ids.REFUND.encode(key)}",
             "reserved until it is paid or given up, and ended as its payout ended",
@@ -96,12 +111,13 @@ def statuses_follow_the_payouts(scope: Scope) -> Iterator[Finding]:
             "trace the postings of this refund by its id; do not pay it again before it is clear what has left",
             environment=environment,
             network=network,
+            key=key,
         )
 
 
 @invariant("R3", "every change of a refund was told by an event")
 def changes_have_events(scope: Scope) -> Iterator[Finding]:
-    yield from changes_without_event(scope, noun="refund", table="refunds_refund", where=_IN_SCOPE)
+    yield from changes_without_event(scope, LOOKED_AT)
 
 
 @invariant("R4", "no refund that has an address waits for longer than an hour", severity=Severity.WARNING)
@@ -132,4 +148,4 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
     "R5", "the counters behind the refunds' `totalCount` are exact", severity=Severity.WARNING, counter=REFUNDS.counter
 )
 def refund_counters_are_exact(scope: Scope) -> Iterator[Finding]:
-    yield from inexact_counters(REFUNDS)
+    yield from inexact_counters(scope, REFUNDS)

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
 from config import ids
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.invariants import Finding, Records, Scope, Severity, invariant, unequal
 from settlements.models import SETTLEMENTS
 from webhooks.invariants import changes_without_event
 
 PENDING_MAX = timedelta(hours=1)
 
-# `since` means: settlements made since then, or ended since then.
+LOOKED_AT = Records(
+    "settlement",
+    "settlements_settlement",
+    touched=("SELECT object_id FROM webhooks_event WHERE id >= %(since)s AND type LIKE 'settlement.%%'",),
+)
+
 _IN_SCOPE = """
     settlement.environment = ANY(%(environments)s)
-        AND (%(network)s::text IS NULL OR settlement.network = %(network)s)
-        AND (%(since)s::uuid IS NULL OR settlement.id >= %(since)s OR settlement.id IN (
-            SELECT object_id FROM webhooks_event WHERE id >= %(since)s AND type LIKE 'settlement.%%'))
+        AND (%(network)s::text IS NULL OR settlement.network = %(network)s) AND {settlements}
 """
 
-MADE_TWICE = f"""
+MADE_TWICE = """
     SELECT settlement.environment, settlement.network, settlement.merchant_id, settlement.destination,
         settlement.period_key, count(*)
-    FROM settlements_settlement AS settlement WHERE {_IN_SCOPE}
+    FROM settlements_settlement AS settlement
+    WHERE settlement.environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR settlement.network = %(network)s)
     GROUP BY 1, 2, 3, 4, 5 HAVING count(*) > 1
-"""  # noqa: S608 - no value of a caller is part of the text
+"""
 
 PERIODS_OF_RUNS = f"""
     SELECT settlement.environment, settlement.network, settlement.id, settlement.period_key, run.period_key
@@ -36,6 +42,11 @@ PERIODS_OF_RUNS = f"""
     WHERE {_IN_SCOPE} AND (settlement.merchant_id, settlement.environment, settlement.period_key, settlement.period_end)
         <> (run.merchant_id, run.environment, run.period_key, run.period_end)
 """  # noqa: S608
+
+
+def _part(query: str, scope: Scope, **parameters: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query about settlements, of those to look at."""
+    return scope.rows(query.format(settlements=scope.records(LOOKED_AT)), **parameters)
 
 
 @invariant("S1", "every wallet is settled once in a period")
@@ -50,7 +61,7 @@ def wallets_are_settled_once(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
         )
-    for environment, network, key, period, run_period in scope.rows(PERIODS_OF_RUNS):
+    for environment, network, key, period, run_period in _part(PERIODS_OF_RUNS, scope):
         yield Finding(
             f"settlement {key}",
             f"period {run_period}, as its run",
@@ -58,6 +69,7 @@ def wallets_are_settled_once(scope: Scope) -> Iterator[Finding]:
             "find out who wrote it; a settlement never leaves its run",
             environment=environment,
             network=network,
+            key=key,
         )
 
 
@@ -75,8 +87,7 @@ MADE_OF = f"""
         FROM payments_balancechange AS settled
         WHERE settlement IS NOT NULL AND environment = ANY(%(environments)s)
             AND (%(network)s::text IS NULL OR network = %(network)s)
-            AND (%(since)s::uuid IS NULL OR settlement IN (
-                SELECT id FROM settlements_settlement AS settlement WHERE {_IN_SCOPE}))
+            AND {{changes}}
         GROUP BY settlement, environment, network, asset
     ) AS change ON change.settlement = part.id AND change.asset = part.coin AND change.network = part.network
     WHERE part.total IS DISTINCT FROM change.total
@@ -85,7 +96,11 @@ MADE_OF = f"""
 
 @invariant("S2", "every settlement is made of exactly the changes that it says")
 def settlements_are_made_of_their_changes(scope: Scope) -> Iterator[Finding]:
-    for environment, network, key, coin, expected, actual in scope.rows(MADE_OF):
+    chosen = scope.records(LOOKED_AT)
+    changes = "TRUE" if scope.since is None else chosen.replace("settlement.id", "settled.settlement", 1)
+    for environment, network, key, coin, expected, actual in scope.rows(
+        MADE_OF.format(settlements=chosen, changes=changes)
+    ):
         expected, actual = int(expected or 0), int(actual or 0)
         yield Finding(
             f"settlement {key}: {coin}",
@@ -95,6 +110,7 @@ def settlements_are_made_of_their_changes(scope: Scope) -> Iterator[Finding]:
             delta=actual - expected,
             environment=environment,
             network=network,
+            key=key,
         )
 
 
@@ -142,7 +158,7 @@ AGAINST_PAYOUTS = f"""
 
 @invariant("S3", "a settlement's status, its payout and its money in the ledger agree")
 def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
-    for environment, network, key, coin, status, expected, held in scope.rows(MONEY_ON_ITS_WAY):
+    for environment, network, key, coin, status, expected, held in _part(MONEY_ON_ITS_WAY, scope):
         yield Finding(
             f"settlement {key} ({status}): {coin} on its way",
             int(expected),
@@ -151,8 +167,9 @@ def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
             delta=int(held - expected),
             environment=environment,
             network=network,
+            key=key,
         )
-    for environment, network, key, status, payout in scope.rows(AGAINST_PAYOUTS):
+    for environment, network, key, status, payout in _part(AGAINST_PAYOUTS, scope):
         yield Finding(
             f"settlement {key}",
             f"{status}, with a payout to match",
@@ -160,12 +177,13 @@ def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
             "compare the two; only services may write a status",
             environment=environment,
             network=network,
+            key=key,
         )
 
 
 @invariant("S4", "every change of a settlement was told by an event")
 def changes_have_events(scope: Scope) -> Iterator[Finding]:
-    yield from changes_without_event(scope, noun="settlement", table="settlements_settlement", where=_IN_SCOPE)
+    yield from changes_without_event(scope, LOOKED_AT)
 
 
 LEFT_PENDING = f"""
@@ -179,7 +197,7 @@ LEFT_PENDING = f"""
 @invariant("S5", "no settlement is on its way for longer than an hour", severity=Severity.WARNING)
 def no_settlement_waits_too_long(scope: Scope) -> Iterator[Finding]:
     before = ids.first_uuid_at(timezone.now() - PENDING_MAX)
-    for environment, network, key, problem, payout in scope.rows(LEFT_PENDING, before=before):
+    for environment, network, key, problem, payout in _part(LEFT_PENDING, scope, before=before):
         yield Finding(
             f"settlement {key}",
             "paid or failed within an hour",
@@ -187,6 +205,7 @@ def no_settlement_waits_too_long(scope: Scope) -> Iterator[Finding]:
             "docs/settlements.md says what each problem needs",
             environment=environment,
             network=network,
+            key=key,
         )
 
 
@@ -303,7 +322,7 @@ MADE_FOR_LOST_WALLETS = f"""
 
 @invariant("S9", "nothing is settled to a wallet after its merchant has lost the key")
 def lost_wallets_are_not_paid(scope: Scope) -> Iterator[Finding]:
-    for environment, network, asset, key, wallet, amount in scope.rows(MADE_FOR_LOST_WALLETS):
+    for environment, network, asset, key, wallet, amount in _part(MADE_FOR_LOST_WALLETS, scope):
         yield Finding(
             f"settlement {key}",
             f"nothing to {wallet}",
@@ -312,6 +331,7 @@ def lost_wallets_are_not_paid(scope: Scope) -> Iterator[Finding]:
             delta=int(amount),
             environment=environment,
             network=network,
+            key=key,
         )
 
 
@@ -346,13 +366,14 @@ SPREADS = f"""
 
 @invariant("S10", "the spread of a conversion is what the rates of its settlement say")
 def spreads_are_as_agreed(scope: Scope) -> Iterator[Finding]:
-    for environment, network, asset, key, expected, actual in scope.rows(SPREADS):
+    for environment, network, asset, key, expected, actual in _part(SPREADS, scope):
         yield unequal(
             f"settlement {key}: spread {asset}",
             (environment, network, asset),
             int(expected),
             int(actual),
             "compare the rates of the settlement with its posting settlement_converted",
+            key=key,
         )
 
 
@@ -363,4 +384,4 @@ def spreads_are_as_agreed(scope: Scope) -> Iterator[Finding]:
     counter=SETTLEMENTS.counter,
 )
 def settlement_counters_are_exact(scope: Scope) -> Iterator[Finding]:
-    yield from inexact_counters(SETTLEMENTS)
+    yield from inexact_counters(scope, SETTLEMENTS)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant
+from merchants.ledger.invariants import Finding, Records, Scope, Severity, invariant, share_by
 from webhooks.events.catalogue import EVERYTHING, WEBHOOK_TEST
 from webhooks.purging import kept_since
 
@@ -19,9 +19,7 @@ OLDEST_WAIT_MAX = timedelta(minutes=5)
 SETTLING = timedelta(minutes=1)
 """Around a change of an endpoint it is not known by which of its two states an event was fanned out."""
 
-_IN_SCOPE = """
-    event.environment = ANY(%(environments)s) AND (%(since)s::uuid IS NULL OR event.id >= %(since)s)
-"""
+share_by("webhooks_event")
 
 # The first key of an instant, as config.ids makes it: 48 bits of milliseconds, and the least that may follow them.
 _FIRST_KEY = """
@@ -35,7 +33,8 @@ NOT_DELIVERED = f"""
     FROM webhooks_endpoint AS endpoint
     JOIN webhooks_event AS event ON event.merchant_id = endpoint.merchant_id
         AND event.environment = endpoint.environment AND event.id >= {_FIRST_KEY}
-    WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AND event.is_fanned_out AND {_IN_SCOPE}
+    WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AND event.is_fanned_out
+        AND event.environment = ANY(%(environments)s) AND {{events}}
         AND event.type <> %(test)s
         AND CASE WHEN endpoint.is_direct THEN event.direct_url = endpoint.url
             ELSE endpoint.events && ARRAY[%(everything)s, event.type]::varchar[] END
@@ -51,13 +50,15 @@ def listeners_have_deliveries(scope: Scope) -> Iterator[Finding]:
     """Checks events since an endpoint's list of events or its status last changed; older ones cannot be checked."""
     if scope.network:
         return  # events belong to no network
-    rows = scope.rows(NOT_DELIVERED, settling=SETTLING, test=WEBHOOK_TEST, everything=EVERYTHING)
+    query = NOT_DELIVERED.format(events=scope.keys("event.id"))
+    rows = scope.rows(query, settling=SETTLING, test=WEBHOOK_TEST, everything=EVERYTHING)
     for event_id, type, endpoint_id, url in rows:
         yield Finding(
             f"event {event_id} ({type})",
             f"a delivery to endpoint {endpoint_id} ({url})",
             "none",
             "replay the time around this event to the endpoint",
+            key=event_id,
         )
 
 
@@ -65,7 +66,6 @@ STRANDED = """
     SELECT delivery.id, endpoint.url, endpoint.status, endpoint.deleted_at IS NOT NULL
     FROM webhooks_delivery AS delivery JOIN webhooks_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
     WHERE delivery.status = 'pending' AND delivery.environment = ANY(%(environments)s)
-        AND (%(since)s::uuid IS NULL OR delivery.id >= %(since)s)
         AND (endpoint.status <> 'enabled' OR endpoint.deleted_at IS NOT NULL OR delivery.attempts_left = 0)
 """
 
@@ -120,17 +120,19 @@ def _late(environment: str, what: str, count: int, oldest: datetime) -> Finding:
     )
 
 
-def changes_without_event(scope: Scope, *, noun: str, table: str, where: str) -> Iterator[Finding]:
-    """Finds records of a table with a version that has no event. For the apps whose records have versions.
+def changes_without_event(scope: Scope, records: Records) -> Iterator[Finding]:
+    """Finds records with a version that has no event. For the apps whose records have versions.
 
-    The table's rows are called `noun` in `where`, and have an environment and a network. Of those made before the
-    oldest event that is kept, some events may be deleted: they are skipped.
+    They have an environment and a network. Of those made before the oldest event that is kept, some events may be
+    deleted: they are skipped.
     """
+    noun = records.name
     query = f"""
         SELECT {noun}.environment, {noun}.network, {noun}.id, {noun}.version, coalesce(max(event.version), 0),
             count(DISTINCT event.version)
-        FROM {table} AS {noun} LEFT JOIN webhooks_event AS event ON event.object_id = {noun}.id
-        WHERE ({where}) AND (%(kept_since)s::uuid IS NULL OR {noun}.id >= %(kept_since)s)
+        FROM {records.table} AS {noun} LEFT JOIN webhooks_event AS event ON event.object_id = {noun}.id
+        WHERE {noun}.environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR {noun}.network = %(network)s)
+            AND {scope.records(records)} AND (%(kept_since)s::uuid IS NULL OR {noun}.id >= %(kept_since)s)
         GROUP BY {noun}.id HAVING {noun}.version <> coalesce(max(event.version), 0)
             OR {noun}.version <> count(DISTINCT event.version)
     """  # noqa: S608 - names of our own tables
@@ -144,4 +146,5 @@ def changes_without_event(scope: Scope, *, noun: str, table: str, where: str) ->
             "find out which change wrote no event; its webhook was never sent",
             environment=environment,
             network=network,
+            key=key,
         )

@@ -7,15 +7,12 @@ each other already. What is counted stays the truth: sums are compared with it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Model
 
 FOLD_BATCH = 20_000
-ROWS_AT_A_TIME = 2_000
 
 MADE_AT = "to_timestamp(('x' || left(replace({key}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)"
 """The instant inside a UUIDv7, in SQL: as ids.created_at_of. Only hexadecimal text is read by PostgreSQL as bits."""
@@ -31,7 +28,9 @@ class Counter:
     added: tuple[str, ...]
     """Columns of the sums that are added up."""
     counted: str = ""
-    """SELECT of the same columns from what is counted."""
+    """SELECT of the same columns from what is counted, with the condition {rows} on what it counts."""
+    counted_rows: str = "TRUE"
+    """The rows that are counted: all that belong to the sums of `own`."""
     own: str = "TRUE"
     """Which rows of the sums are compared and corrected, by their key."""
     deltas: type[Model] | None = None
@@ -61,7 +60,7 @@ class Counter:
             WITH kept AS (
                 SELECT {key}, {_summed(self.added)} FROM ({self.rows}) AS part WHERE {self.own} GROUP BY {key}
             ), counted AS (
-                SELECT * FROM ({self.counted}) AS found WHERE {self.own}
+                SELECT * FROM ({self.counted.format(rows=self.counted_rows)}) AS found WHERE {self.own}
             )
             SELECT {key}, {", ".join(pairs)} FROM kept FULL JOIN counted USING ({key})
             WHERE ({", ".join(kept)}) <> ({", ".join(counted)}) ORDER BY {key}
@@ -108,14 +107,6 @@ def fold_all(counter: Counter) -> None:
     """Fold deltas until less than a batch is left, so that a backlog does not take an interval for each batch."""
     while fold(counter) == FOLD_BATCH:
         pass
-
-
-def differences(counter: Counter) -> Iterator[tuple[Any, ...]]:
-    """The rows of `Counter.differences`, a few at a time. None means that all is exact."""
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(counter.differences)
-        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
-            yield from rows
 
 
 def correct(counter: Counter) -> int:

@@ -7,7 +7,6 @@ the locks of the accounts: a counter (config.database.counters) without deltas, 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
@@ -68,18 +67,14 @@ def sums_below(accounts: Collection[int], *postings: UUID) -> list[dict[int, int
     return found
 
 
-# --- queries of reconcile ----------------------------------------------------------------------------
-
-
-def _of_entries(chosen: str) -> str:
-    """SELECT of the sums by account and day of the entries that are chosen."""
-    return f"""
+DAY_SUMS = Counter(
+    sums=DaySum,
+    key=("account_id", "day"),
+    added=("amount",),
+    counted=f"""
         SELECT entry.account_id, ledger_day_of(entry.posting_id) AS day, sum(entry.amount) AS amount
         FROM {_ENTRIES} AS entry JOIN {_ACCOUNTS} AS account ON account.id = entry.account_id
-        WHERE {HAS_SUMS} AND {chosen} GROUP BY 1, 2
-    """  # noqa: S608 - names of our own tables
-
-
-DAY_SUMS = Counter(sums=DaySum, key=("account_id", "day"), added=("amount",), counted=_of_entries("TRUE"))
-SINCE = replace(DAY_SUMS, counted=_of_entries("entry.posting_id >= %(midnight)s"), own="day >= %(first_day)s")
-"""The same from a day on, which begins at a midnight."""
+        WHERE {HAS_SUMS} AND {{rows}} GROUP BY 1, 2
+    """,  # noqa: S608 - names of our own tables
+)
+"""Sums of the entries by account and day."""

@@ -7,9 +7,10 @@ row. They run inside one read-only snapshot; SQL does the work, so that memory s
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -21,10 +22,14 @@ from config import ids
 from config.database.counters import Counter
 from config.environments import Environment
 from merchants.ledger.chart import CHART, AccountKind, Group, Side, kinds_where
-from merchants.ledger.day_sums import DAY_SUMS, SINCE
+from merchants.ledger.day_sums import DAY_SUMS, HAS_SUMS
 from merchants.ledger.models import Account, Entry, Posting
 
 ROWS_AT_A_TIME = 2000
+
+FIRST_KEY, LAST_KEY = uuid.UUID(int=0), uuid.UUID(int=2**128 - 1)
+LAST_DAY = datetime(9000, 1, 1, tzinfo=UTC)
+"""Later than any key."""
 
 
 class Severity(StrEnum):
@@ -60,6 +65,8 @@ class Finding:
     """The code of the coin, when `delta` is an amount of it that nobody can explain."""
     identity: str = ""
     """Identifies the finding from run to run, where the subject changes."""
+    key: uuid.UUID | None = None
+    """Of the record, where quick runs look at a part only: they look there again until nothing is found."""
 
     @property
     def figure(self) -> str:
@@ -67,22 +74,54 @@ class Finding:
         return str(self.actual if self.delta is None else self.delta)
 
 
-def unequal(subject: str, pot: Sequence[str], expected: int, actual: int, proposal: str) -> Finding:
+def unequal(
+    subject: str, pot: Sequence[str], expected: int, actual: int, proposal: str, *, key: uuid.UUID | None = None
+) -> Finding:
     """Two amounts in base units that should be the same, and nobody can explain that they are not.
 
     `pot` is the environment, the network and the coin.
     """
     delta = int(actual - expected)
-    return Finding(subject, int(expected), int(actual), proposal, delta, None, *pot)
+    return Finding(subject, int(expected), int(actual), proposal, delta, None, *pot, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records that a check looks at one by one: of a table, which its queries call `name`."""
+
+    name: str
+    table: str
+    touched: tuple[str, ...] = ()
+    """SELECTs of keys of older records that changed: those that rows since `%(since)s` name."""
+
+
+_shared: dict[str, None] = {}
+
+
+def share_by(table: str) -> None:
+    """Have the rows of a table, keyed by UUIDv7, counted where quick runs take all rows in equal shares."""
+    _shared[table] = None
+
+
+def shared_tables() -> tuple[str, ...]:
+    """The tables by whose rows shares are equal."""
+    _load_all()
+    return tuple(_shared)
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Extent of a run. `since` limits it to what was touched from then on; None means everything."""
+    """Extent of a run. `since` limits it to what was touched from then on; None means everything.
+
+    A quick run also looks at a share of everything, which is a range of keys with its first and without its last, and
+    again at the records with the keys of `again`.
+    """
 
     environments: tuple[str, ...] = tuple(Environment.values)
     network: str | None = None
     since: datetime | None = None
+    share: tuple[uuid.UUID, uuid.UUID] | None = None
+    again: tuple[uuid.UUID, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """For checks that need more than the database."""
     _seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -118,21 +157,81 @@ class Scope:
         while self._later:
             self._later.pop(0)()
 
+    def keys(self, column: str) -> str:
+        """Condition in SQL: the key in this column is of a row to look at."""
+        if self.since is None:
+            return "TRUE"
+        share = f"{column} >= %(share)s AND {column} < %(share_end)s"
+        return f"({column} >= %(since)s OR {share} OR {column} = ANY(%(again)s))"
+
+    def records(self, records: Records) -> str:
+        """Condition in SQL: the record is one to look at. A join, as no index answers an OR with a subquery."""
+        if self.since is None:
+            return "TRUE"
+        own = f"SELECT id FROM {records.table} WHERE {self.keys('id')}"  # noqa: S608 - names of our own tables
+        return f"{records.name}.id IN ({' UNION '.join([own, *records.touched])})"
+
+    def days(self, column: str) -> str:
+        """As `keys`, of all rows of the UTC days in which there is one to look at."""
+        return self._within(column, "day")
+
+    def dates(self, column: str) -> str:
+        """The same of a column of dates."""
+        return self._within(column, "date")
+
+    def part_of(self, counter: Counter, *, key: str = "id", date: str = "day") -> Counter:
+        """A counter whose sums have a day, of the days only in which there is a row to look at."""
+        return replace(counter, counted_rows=self.days(key), own=f"{counter.own} AND {self.dates(date)}")
+
+    def _within(self, column: str, name: str) -> str:
+        numbers = range(len(self._days))
+        ranges = [f"{column} >= %({name}_{n})s AND {column} < %({name}_{n}_end)s" for n in numbers]
+        return f"({' OR '.join(ranges)})" if ranges else "TRUE"
+
+    @property
+    def _days(self) -> list[tuple[datetime, datetime]]:
+        """Ranges of whole days in UTC."""
+        if self.since is None:
+            return []
+        ends = {(_midnight(self.since), LAST_DAY)} | {
+            (_midnight(at), _midnight(at)) for at in map(_time_of, self.again)
+        }
+        if self.share:
+            first, end = map(_time_of, self.share)
+            ends.add((_midnight(first), _midnight(end)))
+        return [(first, last + timedelta(days=1)) for first, last in sorted(ends)]
+
     def rows(self, sql: str, **parameters: Any) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, a few at a time.
 
         The query may name `%(environments)s` (an array), `%(network)s` (or null), `%(since)s` (the first
-        UUIDv7 of that instant, or null) and every further parameter given here.
+        UUIDv7 of that instant, or null), every further parameter given here, and what the conditions above name.
         """
+        share, share_end = self.share or (LAST_KEY, LAST_KEY)
         known = {
             "environments": list(self.environments),
             "network": self.network,
             "since": ids.first_uuid_at(self.since) if self.since else None,
+            "share": share,
+            "share_end": share_end,
+            "again": list(self.again),
         }
+        for number, (first, end) in enumerate(self._days):
+            known |= {f"day_{number}": ids.first_uuid_at(first), f"day_{number}_end": ids.first_uuid_at(end)}
+            known |= {f"date_{number}": first.date(), f"date_{number}_end": end.date()}
         with connection.chunked_cursor() as cursor:
             cursor.execute(sql, known | parameters)
             while rows := cursor.fetchmany(ROWS_AT_A_TIME):
                 yield from rows
+
+
+def _time_of(key: uuid.UUID) -> datetime:
+    """The instant inside a key; of one that is no UUIDv7, the last day at the latest."""
+    return ids.created_at_of(key) if key < ids.first_uuid_at(LAST_DAY) else LAST_DAY
+
+
+def _midnight(instant: datetime) -> datetime:
+    return instant.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 Check = Callable[[Scope], Iterator[Finding]]
@@ -201,9 +300,23 @@ def _account(environment: str, network: str, asset: str, kind: str, owner: str) 
     return " ".join(filter(None, [environment, network, asset, kind, owner]))
 
 
+def _key(owner: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(owner)
+    except ValueError:
+        return None
+
+
+def key_of_day(day: date) -> uuid.UUID:
+    """The key by which quick runs look at a day again."""
+    return ids.first_uuid_at(datetime.combine(day, time.min, tzinfo=UTC))
+
+
 def _natural(kind: str, signed: int) -> int:
     return AccountKind(kind).rules.natural(int(signed))
 
+
+share_by(Posting._meta.db_table)
 
 UNBALANCED = """
     SELECT posting.id, posting.kind, posting.reference, posting.environment, pot.network, pot.asset, pot.total
@@ -211,7 +324,7 @@ UNBALANCED = """
         SELECT entry.posting_id, account.network, account.asset, sum(entry.amount) AS total
         FROM ledger_entry AS entry JOIN ledger_account AS account ON account.id = entry.account_id
         WHERE (%(network)s::text IS NULL OR account.network = %(network)s)
-            AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+            AND {entries}
         GROUP BY entry.posting_id, account.network, account.asset
         HAVING sum(entry.amount) <> 0
     ) AS pot
@@ -223,12 +336,11 @@ TOO_FEW_ENTRIES = """
     SELECT posting.id, posting.kind, posting.reference, posting.environment, coalesce(entries.number, 0)
     FROM ledger_posting AS posting
     LEFT JOIN (
-        SELECT posting_id, count(*) AS number FROM ledger_entry
-        WHERE %(since)s::uuid IS NULL OR posting_id >= %(since)s
+        SELECT posting_id, count(*) AS number FROM ledger_entry AS entry WHERE {entries}
         GROUP BY posting_id
     ) AS entries ON entries.posting_id = posting.id
     WHERE posting.environment = ANY(%(environments)s)
-        AND (%(since)s::uuid IS NULL OR posting.id >= %(since)s)
+        AND {postings}
         AND coalesce(entries.number, 0) < 2
 """
 
@@ -239,7 +351,7 @@ OTHER_ENVIRONMENT = """
     JOIN ledger_posting AS posting ON posting.id = entry.posting_id
     WHERE account.environment <> posting.environment
         AND (posting.environment = ANY(%(environments)s) OR account.environment = ANY(%(environments)s))
-        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+        AND {entries}
 """
 
 LOOSE_ENTRIES = """
@@ -249,25 +361,27 @@ LOOSE_ENTRIES = """
     LEFT JOIN ledger_posting AS posting ON posting.id = entry.posting_id
     WHERE (posting.id IS NULL OR account.id IS NULL)
         AND (account.id IS NULL OR account.environment = ANY(%(environments)s))
-        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+        AND {entries}
 """
 
 
 @invariant("I1", "every posting is double entry: it sums to zero in each asset, inside one environment")
 def postings_are_double_entry(scope: Scope) -> Iterator[Finding]:
     restore = "restore the entries of this posting from a backup; never edit them to fit"
-    for key, kind, reference, environment, network, asset, total in scope.rows(UNBALANCED):
-        yield unequal(
-            f"posting {key} {kind} {reference}: {network} {asset}", (environment, network, asset), 0, total, restore
-        )
-    for key, kind, reference, environment, count in scope.rows(TOO_FEW_ENTRIES):
+    part = {"entries": scope.keys("entry.posting_id"), "postings": scope.keys("posting.id")}
+    for key, kind, reference, environment, network, asset, total in scope.rows(UNBALANCED.format(**part)):
+        subject = f"posting {key} {kind} {reference}: {network} {asset}"
+        yield unequal(subject, (environment, network, asset), 0, total, restore, key=key)
+    for key, kind, reference, environment, count in scope.rows(TOO_FEW_ENTRIES.format(**part)):
         subject = f"posting {key} {kind} {reference}"
-        yield Finding(subject, "2 entries or more", f"{count} entries", restore, environment=environment)
-    for key, kind, reference, expected, actual, account_id in scope.rows(OTHER_ENVIRONMENT):
-        yield Finding(f"posting {key} {kind} {reference}: account {account_id}", expected, actual, restore)
-    for key, posting_id, account_id, amount, is_posting_missing in scope.rows(LOOSE_ENTRIES):
+        yield Finding(subject, "2 entries or more", f"{count} entries", restore, environment=environment, key=key)
+    for key, kind, reference, expected, actual, account_id in scope.rows(OTHER_ENVIRONMENT.format(**part)):
+        subject = f"posting {key} {kind} {reference}: account {account_id}"
+        yield Finding(subject, expected, actual, restore, key=key)
+    for key, posting_id, account_id, amount, is_posting_missing in scope.rows(LOOSE_ENTRIES.format(**part)):
         missing = f"posting {posting_id}" if is_posting_missing else f"account {account_id}"
-        yield Finding(f"entry {key} of {int(amount):+,}", missing, "missing", f"restore {missing} from a backup")
+        subject = f"entry {key} of {int(amount):+,}"
+        yield Finding(subject, missing, "missing", f"restore {missing} from a backup", key=posting_id)
 
 
 TRIGGERS = {
@@ -326,23 +440,42 @@ FORGED_BALANCES = """
         AND account.balance <> coalesce(entries.total, 0)
 """
 
-FORGED_BALANCES_OF_TOUCHED = """
+# Of single payments and the like all entries are added up. Of other accounts, which may have millions, only where the
+# sums of days do not come to the balance, or those of a day looked at not to its entries.
+FORGED_BALANCES_OF_PART = f"""
+    WITH part AS (
+        SELECT * FROM ledger_account
+        WHERE owner = '' AND environment = ANY(%(environments)s) AND %(share)s::uuid <> %(share_end)s::uuid
+        UNION
+        SELECT * FROM ledger_account WHERE environment = ANY(%(environments)s) AND (owner >= %(since)s::text
+            OR owner >= %(share)s::text AND owner < %(share_end)s::text OR owner = ANY(%(again)s::text[]))
+        UNION
+        SELECT * FROM ledger_account WHERE id IN (SELECT account_id FROM ledger_entry WHERE posting_id >= %(since)s)
+    ), suspect AS (
+        SELECT account.id FROM part AS account WHERE NOT {HAS_SUMS}
+        UNION
+        SELECT account.id FROM part AS account WHERE {HAS_SUMS} AND account.balance <> coalesce(
+            (SELECT sum(amount) FROM ledger_daysum WHERE account_id = account.id), 0)
+        UNION
+        SELECT account_id FROM ({{differences}}) AS wrong
+        WHERE %(share)s::uuid <> %(share_end)s::uuid OR account_id IN (SELECT id FROM part)
+    )
     SELECT account.environment, account.network, account.asset, account.kind, account.owner,
         account.balance, entries.total
-    FROM (SELECT DISTINCT account_id FROM ledger_entry WHERE posting_id >= %(since)s) AS touched
-    JOIN ledger_account AS account ON account.id = touched.account_id
+    FROM suspect JOIN ledger_account AS account ON account.id = suspect.id
     CROSS JOIN LATERAL (
-        SELECT sum(amount) AS total FROM ledger_entry WHERE account_id = account.id
+        SELECT coalesce(sum(amount), 0) AS total FROM ledger_entry WHERE account_id = account.id
     ) AS entries
     WHERE account.environment = ANY(%(environments)s)
         AND (%(network)s::text IS NULL OR account.network = %(network)s)
         AND account.balance <> entries.total
-"""
+"""  # noqa: S608 - no value of a caller is part of the text
 
 
 @invariant("I3", "the balance of every account is the sum of its entries")
 def balances_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
-    query = FORGED_BALANCES_OF_TOUCHED if scope.since else FORGED_BALANCES
+    query = FORGED_BALANCES_OF_PART if scope.since else FORGED_BALANCES
+    query = query.format(differences=scope.part_of(DAY_SUMS, key="entry.posting_id").differences)
     for environment, network, asset, kind, owner, balance, total in scope.rows(query):
         expected, actual = _natural(kind, total), _natural(kind, balance)
         yield Finding(
@@ -354,6 +487,7 @@ def balances_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
             asset=asset,
+            key=_key(owner),
         )
 
 
@@ -367,10 +501,8 @@ WRONG_DAYS = """
 
 @invariant("I3d", "the stored sum of every day is that of its entries", severity=Severity.WARNING, counter=DAY_SUMS)
 def day_sums_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
-    first = scope.since and scope.since.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    parameters = {"first_day": first.date(), "midnight": ids.first_uuid_at(first)} if first else {}
-    query = WRONG_DAYS.format(differences=(SINCE if first else DAY_SUMS).differences)
-    for environment, network, asset, kind, owner, day, known, total in scope.rows(query, **parameters):
+    query = WRONG_DAYS.format(differences=scope.part_of(DAY_SUMS, key="entry.posting_id").differences)
+    for environment, network, asset, kind, owner, day, known, total in scope.rows(query):
         expected, actual = _natural(kind, total), _natural(kind, known)
         yield Finding(
             f"{_account(environment, network, asset, kind, owner)} on {day}",
@@ -380,22 +512,34 @@ def day_sums_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
             delta=actual - expected,
             environment=environment,
             network=network,
+            key=key_of_day(day),
         )
 
 
 POSTED_TWICE = """
-    SELECT environment, kind, reference, count(*) FROM ledger_posting
-    WHERE environment = ANY(%(environments)s) AND (%(since)s::uuid IS NULL OR id >= %(since)s)
+    SELECT environment, kind, reference, count(*), min(id::text) FROM ledger_posting
+    WHERE environment = ANY(%(environments)s)
     GROUP BY environment, kind, reference HAVING count(*) > 1
+"""
+
+POSTED_TWICE_OF_PART = """
+    SELECT DISTINCT posting.environment, posting.kind, posting.reference, same.number, same.first
+    FROM ledger_posting AS posting CROSS JOIN LATERAL (
+        SELECT count(*) AS number, min(id::text) AS first FROM ledger_posting AS other
+        WHERE (other.reference, other.kind, other.environment)
+            = (posting.reference, posting.kind, posting.environment)
+    ) AS same
+    WHERE posting.environment = ANY(%(environments)s) AND {postings} AND same.number > 1
 """
 
 
 @invariant("I4", "nothing is posted twice: kind and reference stand once in each environment")
 def postings_are_unique(scope: Scope) -> Iterator[Finding]:
-    for environment, kind, reference, count in scope.rows(POSTED_TWICE):
+    query = POSTED_TWICE_OF_PART.format(postings=scope.keys("posting.id")) if scope.since else POSTED_TWICE
+    for environment, kind, reference, count, key in scope.rows(query):
         proposal = "reverse the surplus postings by a correction, after two people agree which"
         subject = f"{environment} {kind} {reference}"
-        yield Finding(subject, 1, count, proposal, delta=count - 1, environment=environment)
+        yield Finding(subject, 1, count, proposal, delta=count - 1, environment=environment, key=uuid.UUID(key))
 
 
 OVERDRAWN = """

@@ -18,6 +18,7 @@ from config.installation.services import current_standstill
 from merchants.ledger.explained_findings import finding_id, in_force
 from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, NetworkKey, Scope, Severity
 from merchants.ledger.models import Account, ExplainedFinding, ReconcileOutcome, ReconcileRun
+from merchants.ledger.quick import Moment, read_until, this_moment
 from merchants.ledger.stops import stop
 from merchants.ledger.unexplained import Explained
 
@@ -33,6 +34,10 @@ SETTINGS = (
     # Cursors are planned for their first rows; here every row is looked at.
     "cursor_tuple_fraction = 1",
     "work_mem = '64MB'",
+)
+SETTINGS_OF_PARTS = (
+    # What a part names lies close together, and is read by its keys.
+    "random_page_cost = 1.1",
 )
 
 EXIT_CODES = {
@@ -84,13 +89,24 @@ def finding_record(invariant: Invariant, finding: Finding) -> dict[str, Any]:
         "asset": finding.asset,
         "identity": finding.identity or finding.subject,
         "figure": finding.figure,
+        "key": finding.key and str(finding.key),
     }
     return record | {"id": finding_id(record), "explained": None}
 
 
-def reconcile(
-    scope: Scope, invariants: Sequence[Invariant], listener: Listener, *, options: Mapping[str, Any]
-) -> ReconcileRun:
+def extent_of(scope: Scope) -> dict[str, Any]:
+    """What a scope takes in, as JSON: the options of its run."""
+    return {
+        "environments": list(scope.environments),
+        "network": scope.network,
+        "since": scope.since.isoformat() if scope.since else None,
+        "share": [str(key) for key in scope.share] if scope.share else None,
+        "atBlock": scope.at_block,
+        "noChain": not scope.reads_chains,
+    }
+
+
+def reconcile(scope: Scope, invariants: Sequence[Invariant], listener: Listener, **options: Any) -> ReconcileRun:
     """Check everything once and keep what was found. AlreadyRunning when there is another run.
 
     A check that crashes, or could not check, does not stop the others; the outcome is then
@@ -98,13 +114,15 @@ def reconcile(
     reports and changes nothing: what the chains show beyond the backup is not in the ledger yet.
     """
     acts = current_standstill() is None
-    run = ReconcileRun.objects.create(options=dict(options))
+    run = ReconcileRun.objects.create(options={**options, **extent_of(scope)})
     progress = _Progress(scope, run, listener)
     is_complete = False
     try:
+        began = this_moment()
         _look_outside(scope, invariants)
         with transaction.atomic(durable=True):
-            _open_snapshot()
+            _open_snapshot(scope)
+            progress.reads(began, this_moment())
             progress.explained.read_ledger(scope)
             for position, invariant in enumerate(invariants, start=1):
                 progress.check(invariant, position, len(invariants))
@@ -127,13 +145,13 @@ def _look_outside(scope: Scope, invariants: Sequence[Invariant]) -> None:
             logger.warning("could not look outside", observer=observer.__qualname__, error=str(error))
 
 
-def _open_snapshot() -> None:
+def _open_snapshot(scope: Scope) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [ADVISORY_LOCK])
         if cursor.fetchone() != (True,):
             raise AlreadyRunning("another reconcile is running")
-        for setting in SETTINGS:
+        for setting in (*SETTINGS, *(SETTINGS_OF_PARTS if scope.since else ())):
             cursor.execute(f"SET LOCAL {setting}")
 
 
@@ -147,7 +165,13 @@ class _Progress:
         self._results: list[CheckResult] = []
         self._reasons: dict[tuple[str | None, str | None], str] = {}
         self.explained = Explained()
+        self._read_until: Mapping[str, Any] | None = None
         self._understood: Mapping[str, ExplainedFinding] = in_force(timezone.now())
+
+    def reads(self, began: Moment, snapshot: Moment) -> None:
+        """Note what the run will have seen when it has come to the end, unless it is limited by hand."""
+        if self._scope.since is None or self._scope.share is not None:
+            self._read_until = read_until(began, snapshot)
 
     def check(self, invariant: Invariant, position: int, total: int) -> None:
         self._listener.check_started(invariant, position, total)
@@ -187,6 +211,8 @@ class _Progress:
         run.explained_count = sum(result.explained_count for result in results)
         is_complete = is_complete and not any(result.crash for result in results)
         run.outcome = _outcome(run, is_complete=is_complete)
+        if is_complete and self._read_until:
+            run.options["readUntil"] = self._read_until
         run.summary = self.explained.summary(is_complete=is_complete and self._scope.reads_chains)
         run.finished_at = timezone.now()
         run.save()

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 
 from django.db import connection
-from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from config import ids
@@ -70,6 +69,17 @@ _OFFERED = """
 """
 
 
+# The same: the payments of a network may all share one address.
+_GIVEN_OUT = """
+    SELECT place.address FROM unnest(string_to_array(%s, ',')) AS place (address)
+    CROSS JOIN LATERAL (
+        SELECT FROM payments_payment AS payment
+        WHERE payment.deposit_address = place.address AND payment.environment = %s AND payment.network = ANY(%s)
+        LIMIT 1
+    ) AS own
+"""
+
+
 class PaymentAddresses:
     """The deposit addresses of one environment, as a chain adapter's watch list, those of its next payments as well.
 
@@ -97,11 +107,12 @@ class PaymentAddresses:
         return None if len(found) > at_most else set(found)
 
     def matching(self, candidates: Collection[str]) -> set[str]:
-        # As one text: PostgreSQL takes three times as long over ten thousand parameters.
-        listed = RawSQL("SELECT unnest(string_to_array(%s, ','))", [",".join(candidates)])
-        given_out = self._payments.filter(deposit_address__in=listed).values_list("deposit_address", flat=True)
+        with connection.cursor() as cursor:
+            # As one text: PostgreSQL takes three times as long over ten thousand parameters.
+            cursor.execute(_GIVEN_OUT, [",".join(candidates), self._environment, self._siblings])
+            given_out = {address for (address,) in cursor.fetchall()}
         offered = self._offered_at({(address, "") for address in candidates})
-        return {*given_out, *(address for address, _ in offered)} | self._coming.intersection(candidates)
+        return given_out | {address for address, _ in offered} | self._coming.intersection(candidates)
 
     def payment_ids(self, transfers: Collection[IncomingTransfer]) -> dict[Identity, uuid.UUID]:
         """The payments that transfers were sent for, by identity; a transfer older than its payment has none."""

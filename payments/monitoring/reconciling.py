@@ -22,6 +22,7 @@ from config.environments import Environment
 from config.installation.services import current_standstill
 from merchants.ledger.invariants import Invariant, Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
+from merchants.ledger.quick import quick_scope
 from merchants.ledger.reconciliation import AlreadyRunning, CheckResult, reconcile
 
 logger = structlog.get_logger(__name__)
@@ -30,7 +31,6 @@ Extent = Literal["quick", "full"]
 EXTENTS: tuple[Extent, ...] = ("quick", "full")
 
 QUICK_EVERY = timedelta(minutes=5)
-QUICK_LOOKS_BACK = timedelta(hours=1)
 QUICK_RESTS = 10
 """After a quick run the next begins no sooner than so many times its own duration later."""
 
@@ -120,7 +120,7 @@ def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> Reconci
         if is_full_due(now, last.get("full"), began_at):
             return _run("full", Scope())
         if is_quick_due(now, last.get("quick")):
-            return _run("quick", Scope(since=now - QUICK_LOOKS_BACK))
+            return _run("quick", quick_scope())
         return None
 
 
@@ -139,16 +139,8 @@ def is_full_due(now: datetime, last: LastRun | None, began_at: datetime | None) 
 
 
 def _run(extent: Extent, scope: Scope) -> ReconcileRun | None:
-    stated = {
-        "schedule": extent,
-        "environments": list(scope.environments),
-        "network": None,
-        "since": scope.since.isoformat() if scope.since else None,
-        "atBlock": None,
-        "noChain": False,
-    }
     try:
-        run = reconcile(scope, registered(), _Silent(), options=stated)
+        run = reconcile(scope, registered(), _Silent(), schedule=extent)
     except AlreadyRunning:
         return None  # somebody runs it by hand
     if run.outcome != ReconcileOutcome.CLEAN:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.invariants import CouldNotCheck, Finding, Records, Scope, Severity, invariant, unequal
 from merchants.ledger.models import Stop
 from payments.chains.errors import ChainError
 from payments.transfers.audit.outgoing import Comparison
@@ -24,11 +25,18 @@ VOIDED_WITHIN = timedelta(minutes=1)
 
 PAID_WITHIN = timedelta(hours=1)
 
-# `since` means: payouts requested, or ended, since then.
+LOOKED_AT = Records(
+    "payout",
+    "transfers_payout",
+    touched=(
+        "SELECT id FROM transfers_payout WHERE finished_at >= %(instant)s",
+        "SELECT payout_id FROM transfers_transferline WHERE transfer_id >= %(since)s",
+    ),
+)
+
 _IN_SCOPE = """
     payout.environment = ANY(%(environments)s)
-        AND (%(network)s::text IS NULL OR payout.network = %(network)s)
-        AND (%(since)s::uuid IS NULL OR payout.id >= %(since)s OR payout.finished_at >= %(instant)s)
+        AND (%(network)s::text IS NULL OR payout.network = %(network)s) AND {payouts}
 """
 
 
@@ -45,16 +53,15 @@ def transfers_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
 
 
 MOVES_OF_PAYOUTS = f"""
-    SELECT payout.environment, payout.network, payout.reference, payout.status,
+    SELECT payout.environment, payout.network, payout.id, payout.reference, payout.status,
         coalesce(transfer.status, 'no transfer'), coalesce(live.number, 0)
     FROM transfers_payout AS payout
     LEFT JOIN transfers_transfer AS transfer ON transfer.id = payout.transfer_id
-    LEFT JOIN (
-        SELECT line.payout_id, count(*) AS number FROM transfers_transferline AS line
+    LEFT JOIN LATERAL (
+        SELECT count(*) AS number FROM transfers_transferline AS line
         JOIN transfers_transfer AS carrying ON carrying.id = line.transfer_id
-        WHERE carrying.status IN ('signed', 'sent', 'final')
-        GROUP BY line.payout_id
-    ) AS live ON live.payout_id = payout.id
+        WHERE carrying.status IN ('signed', 'sent', 'final') AND line.payout_id = payout.id
+    ) AS live ON true
     WHERE {_IN_SCOPE} AND (
         coalesce(live.number, 0) <> CASE WHEN payout.status IN ('sending', 'paid') THEN 1 ELSE 0 END
         OR (payout.status = 'paid') <> (coalesce(transfer.status, '') = 'final')
@@ -63,10 +70,16 @@ MOVES_OF_PAYOUTS = f"""
 """  # noqa: S608 - no value of a caller is part of the text
 
 
+def _part(query: str, scope: Scope, **parameters: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query about payouts, of those to look at."""
+    query = query.format(payouts=scope.records(LOOKED_AT))
+    return scope.rows(query, instant=scope.since, **parameters)
+
+
 @invariant("I11p", "a payout is on its way in one transfer at most, and paid exactly when that one is final")
 def payouts_are_sent_once(scope: Scope) -> Iterator[Finding]:
     expected = {str(PayoutStatus.SENDING): "one transfer, open", str(PayoutStatus.PAID): "one transfer, final"}
-    for environment, network, reference, status, transfer, live in scope.rows(MOVES_OF_PAYOUTS, instant=scope.since):
+    for environment, network, key, reference, status, transfer, live in _part(MOVES_OF_PAYOUTS, scope):
         yield Finding(
             f"payout of {reference} ({status})",
             expected.get(status, "no transfer that moved it or still may"),
@@ -74,6 +87,7 @@ def payouts_are_sent_once(scope: Scope) -> Iterator[Finding]:
             "stop payouts, and look for every hash of its transfers on the chain",
             environment=environment,
             network=network,
+            key=key,
         )
 
 
@@ -83,7 +97,7 @@ _COMES_BACK = "payout.status = 'failed' AND -account.balance = payout.amount"
 
 # Money reserved for a payout that does not exist yet is checked by the app that reserved it.
 PAYOUT_ACCOUNTS = f"""
-    SELECT payout.environment, payout.network, payout.asset, payout.reference, payout.status,
+    SELECT payout.environment, payout.network, payout.asset, payout.id, payout.reference, payout.status,
         {_OWED}, coalesce(-account.balance, 0), coalesce({_COMES_BACK}, false)
     FROM transfers_payout AS payout
     LEFT JOIN ledger_account AS account ON account.environment = payout.environment
@@ -94,9 +108,10 @@ PAYOUT_ACCOUNTS = f"""
 """  # noqa: S608
 
 OTHER_COINS_OF_PAYOUTS = f"""
-    SELECT account.environment, account.network, account.asset, payout.reference, -account.balance
+    SELECT account.environment, account.network, account.asset, payout.id, payout.reference, -account.balance
     FROM ledger_account AS account JOIN transfers_payout AS payout ON payout.id::text = account.owner
-    WHERE account.kind = 'payout' AND account.balance <> 0 AND {_IN_SCOPE}
+    WHERE account.environment = ANY(%(environments)s) AND account.owner > ''
+        AND account.kind = 'payout' AND account.balance <> 0 AND {_IN_SCOPE}
         AND (account.environment, account.network, account.asset)
             <> (payout.environment, payout.network, payout.asset)
 """  # noqa: S608
@@ -104,8 +119,8 @@ OTHER_COINS_OF_PAYOUTS = f"""
 
 @invariant("I18", "the account of every payout holds exactly what is still to leave for it")
 def payout_accounts_hold_what_is_to_leave(scope: Scope) -> Iterator[Finding]:
-    rows = scope.rows(PAYOUT_ACCOUNTS, instant=scope.since, just_now=timezone.now() - VOIDED_WITHIN)
-    for environment, network, asset, reference, status, owed, held, comes_back in rows:
+    rows = _part(PAYOUT_ACCOUNTS, scope, just_now=timezone.now() - VOIDED_WITHIN)
+    for environment, network, asset, key, reference, status, owed, held, comes_back in rows:
         yield Finding(
             f"payout of {reference} ({status}): {environment} {network} {asset}",
             int(owed),
@@ -118,14 +133,16 @@ def payout_accounts_hold_what_is_to_leave(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
             asset=None if comes_back else asset,
+            key=key,
         )
-    for environment, network, asset, reference, held in scope.rows(OTHER_COINS_OF_PAYOUTS, instant=scope.since):
+    for environment, network, asset, key, reference, held in _part(OTHER_COINS_OF_PAYOUTS, scope):
         yield unequal(
             f"payout of {reference}: {environment} {network} {asset}",
             (environment, network, asset),
             0,
             held,
             "trace the postings of this account: this is not the coin of the payout",
+            key=key,
         )
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import Min, QuerySet
 
+from config.ids import first_uuid_at
 from merchants.ledger.invariants import Finding, Severity
 from payments.chains.protocol.scans import Scan
 from payments.chains.protocol.transfers import Identity, IncomingTransfer
@@ -77,7 +78,7 @@ class DepositAudit:
     def _counted(self) -> QuerySet[Deposit]:
         """The deposits that are in the ledger."""
         counted = self._here.filter(status=DepositStatus.CREDITED).exclude(booked_to="")
-        return counted if self._since is None else counted.filter(seen_at__gte=self._since)
+        return counted if self._since is None else counted.filter(pk__gte=first_uuid_at(self._since))
 
     def _look_for(self, deposit: Deposit) -> Iterator[Finding]:
         """Look for a deposit by its hash: its height may be wrong and the rest right."""

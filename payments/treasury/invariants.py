@@ -22,12 +22,13 @@ SWEPT_SHORT = """
         SELECT deposit.environment, deposit.network, deposit.asset, deposit.payment_id,
             deposit.amount - deposit.missing AS expected, 0 AS moved
         FROM payments_deposit AS deposit JOIN payments_sweep AS sweep ON sweep.id = deposit.sweep_id
-        WHERE deposit.booked_to <> '' AND sweep.booked_at IS NOT NULL AND sweep.is_itemised
+        WHERE deposit.booked_to <> '' AND sweep.booked_at IS NOT NULL AND sweep.is_itemised AND {deposits}
         UNION ALL
         SELECT transfer.environment, transfer.network, sweep.asset, address.payment_id, 0, address."left"
         FROM payments_sweptaddress AS address
         JOIN payments_sweep AS sweep ON sweep.id = address.sweep_id
         JOIN transfers_transfer AS transfer ON transfer.id = sweep.transfer_id
+        WHERE {addresses}
     ) AS part
     JOIN payments_payment AS payment ON payment.id = part.payment_id
     LEFT JOIN payments_offeredaddress AS offered ON offered.payment_id = payment.id AND offered.memo = ''
@@ -36,15 +37,29 @@ SWEPT_SHORT = """
 """
 
 
+NEWLY_SWEPT = """
+    SELECT line.payment_id FROM payments_sweptaddress AS line JOIN payments_sweep AS sweep ON sweep.id = line.sweep_id
+    WHERE sweep.transfer_id >= %(since)s
+"""
+
+
 @invariant("I11s", "what deposits were swept has come to the hot wallet", severity=Severity.WARNING)
 def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
-    for environment, network, asset, key, merchant_id, address, expected, moved in scope.rows(SWEPT_SHORT):
+    def payments(column: str) -> str:
+        if scope.since is None:
+            return "TRUE"
+        return f"({scope.keys(column)} OR {column} = ANY(ARRAY({NEWLY_SWEPT})))"
+
+    for environment, network, asset, key, merchant_id, address, expected, moved in scope.rows(
+        SWEPT_SHORT.format(deposits=payments("deposit.payment_id"), addresses=payments("address.payment_id"))
+    ):
         yield unequal(
             f"sweeps {environment} {network} {asset} from {address}: payment {key} of merchant {merchant_id}",
             (environment, network, asset),
             expected,
             moved,
             "the address held less than its deposits when it was emptied: the token kept or took away the rest",
+            key=key,
         )
     if not SweptAddress.objects.filter(try_again_at__isnull=False).exists():
         return

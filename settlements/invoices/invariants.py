@@ -43,7 +43,7 @@ FEES = """
     ))
     FROM ledger_account AS account JOIN ledger_entry AS entry ON entry.account_id = account.id
     WHERE account.kind = 'fee:service' AND account.environment = ANY(%(environments)s)
-        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+        AND {entries}
 """
 
 
@@ -73,7 +73,9 @@ def invoices_match_the_fees(scope: Scope) -> Iterator[Finding]:
     is_late = _late()
     fees: defaultdict[tuple[uuid.UUID, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     later: defaultdict[tuple[uuid.UUID, str], Counter[tuple[str, str]]] = defaultdict(Counter)
-    for environment, network, coin, posting_id, units, merchant_id in scope.rows(FEES):
+    for environment, network, coin, posting_id, units, merchant_id in scope.rows(
+        FEES.format(entries=scope.keys("entry.posting_id"))
+    ):
         if merchant_id is None:
             yield Finding(
                 f"posting {posting_id}: fee of {int(units):,} {coin}",
@@ -82,6 +84,7 @@ def invoices_match_the_fees(scope: Scope) -> Iterator[Finding]:
                 "find out who posted it; no invoice and no statement can say it",
                 environment=environment,
                 network=network,
+                key=posting_id,
             )
             continue
         key, at = (merchant_id, environment), ids.created_at_of(posting_id)
@@ -179,7 +182,7 @@ SETTLED = """
     ) AS reserved ON true
     WHERE settlement.environment = ANY(%(environments)s)
         AND (%(network)s::text IS NULL OR settlement.network = %(network)s)
-        AND (%(since)s::uuid IS NULL OR settlement.id >= %(since)s)
+        AND {settlements}
     ORDER BY settlement.environment, settlement.merchant_id, settlement.id
 """
 
@@ -197,7 +200,7 @@ def statements_match_the_settlements(scope: Scope) -> Iterator[Finding]:
     whose: tuple[str, uuid.UUID] | None = None
     months: dict[date, tuple[Totals, set[uuid.UUID]]] = {}
     for environment, merchant_id, network, coin, key, posting_id, net, fee, posted, charged in scope.rows(
-        SETTLED, reserved=RESERVED
+        SETTLED.format(settlements=scope.keys("settlement.id")), reserved=RESERVED
     ):
         for what, stated, done in (("net", net, posted), ("fee", fee, charged)):
             if stated != done:
@@ -207,6 +210,7 @@ def statements_match_the_settlements(scope: Scope) -> Iterator[Finding]:
                     int(done),
                     int(stated),
                     "compare it with its posting settlement_reserved; nothing may edit either",
+                    key=key,
                 )
         if whose != (environment, merchant_id):
             yield from _differs_from_document(whose, months, zones)

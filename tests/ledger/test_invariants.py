@@ -83,6 +83,7 @@ def test_an_altered_entry_is_found(first: Posting) -> None:
             environment="sandbox",
             network="ethereum",
             asset="USDC",
+            key=first.pk,
         )
     ]
     assert [(each.subject, each.expected, each.actual, each.delta) for each in found["I3"]] == [

@@ -11,14 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.services import agree
-from merchants.ledger.invariants import Scope, registered
+from merchants.ledger import quick
+from merchants.ledger.invariants import FIRST_KEY, LAST_KEY, Scope, registered
 from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from payments import tasks as payment_tasks
@@ -360,9 +365,9 @@ def let_money_move() -> None:
         follow_payouts()
 
 
-def found(*codes: str) -> dict[str, list[str]]:
-    """What these checks find, by code; without any, all checks of all apps."""
-    scope = Scope()
+def found(*codes: str, **part: Any) -> dict[str, list[str]]:
+    """What these checks find in a part of everything, by code; without any, all checks of all apps."""
+    scope = Scope(**part)
     asked = [known for known in registered() if not codes or known.code in codes]
     findings = {known.code: [str(each) for each in known.check(scope)] for known in asked}
     return {code: some for code, some in findings.items() if some}
@@ -375,14 +380,38 @@ def taken_back() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def test_everything_planted_is_found_by_its_check_and_nothing_else_is_found(business: None) -> None:
-    assert found() == {}
+OF_OLD_BLOCKS = {"I11", "I12"}
+"""Checks of rows against old blocks of a network: full runs alone read those."""
+
+
+def shares() -> list[tuple[UUID, UUID]]:
+    """One round of the shares of quick runs."""
+    ends = [FIRST_KEY]
+    while ends[-1] != LAST_KEY:
+        ends.append(quick._end_of_share(ends[-1]))
+    return list(pairwise(ends))
+
+
+def test_everything_planted_is_found_by_its_check_and_nothing_else_is_found(
+    business: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By full runs; in new rows by the first quick run; in old ones by one of a round of quick runs."""
+    monkeypatch.setattr(quick, "LEAST_ROWS", 25)
+    later = timezone.now() + timedelta(minutes=1)
+    new = {"since": later - timedelta(hours=1), "share": (FIRST_KEY, UUID(int=1))}
+    old = [{"since": later, "share": share} for share in shares()]
+    assert len(old) > 3
+    assert [found(**part) for part in ({}, new, *old)] == [{}] * (len(old) + 2)
     missed: dict[str, Any] = {}
     for name, (code, plant) in DAMAGE.items():
         with taken_back():
             plant()
             if not found(code):
                 missed[name] = (code, set(found()))
+            elif not found(code, **new):
+                missed[name] = (code, "in new rows")
+            elif code not in OF_OLD_BLOCKS and not any(found(code, **part) for part in old):
+                missed[name] = (code, "in old rows")
     assert missed == {}
     assert len(DAMAGE) >= 20
     assert found() == {}, "all of it was taken back"

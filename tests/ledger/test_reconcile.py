@@ -239,10 +239,12 @@ def test_a_run_is_kept_with_its_first_findings(books: None) -> None:
     assert "and 530 more; --json lists all" in out
     kept: Any = ReconcileRun.objects.get()
     assert (kept.outcome, kept.error_count, kept.warning_count) == ("warnings", 0, 550)
+    assert kept.options.pop("readUntil")["oldestOpen"] > 0
     assert kept.options == {
         "environments": ["sandbox"],
         "network": None,
         "since": None,
+        "share": None,
         "atBlock": None,
         "noChain": False,
     }

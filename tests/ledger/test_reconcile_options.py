@@ -79,6 +79,7 @@ class TestJson:
                 "asset": "USDC",
                 "identity": "sandbox ethereum USDC chain:deposit",
                 "figure": str(2**80),
+                "key": None,
                 "id": findings[0]["id"],
                 "explained": None,
             }

@@ -81,7 +81,7 @@ def _counted(span: Span) -> str:
                 FILTER (WHERE completed_at IS NOT NULL), 0) AS volume,
             COALESCE(SUM(GREATEST(0, floor(extract(epoch FROM completed_at - {_MADE_AT}))))
                 FILTER (WHERE completed_at IS NOT NULL), 0) AS seconds
-        FROM {Payment._meta.db_table} GROUP BY 1, 2, 3, 4, 5, 6, 7
+        FROM {Payment._meta.db_table} WHERE {{rows}} GROUP BY 1, 2, 3, 4, 5, 6, 7
     """  # noqa: S608 - names of our own tables and columns
 
 

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,10 +17,10 @@ from django.utils import timezone
 from config.environments import Environment
 from merchants.ledger.invariants import CouldNotCheck, Invariant, Scope, registered
 from merchants.ledger.models import Account, ReconcileOutcome, ReconcileRun
+from merchants.ledger.quick import quick_scope
 from merchants.ledger.reconciliation import EXIT_CODES, AlreadyRunning, CheckResult, reconcile
 
 COULD_NOT_FINISH = EXIT_CODES[ReconcileOutcome.UNFINISHED]
-QUICK_LOOKS_BACK = timedelta(hours=1)
 WriteLine = Callable[[str], object]
 
 FINDINGS_SHOWN = 20
@@ -50,7 +50,9 @@ class Command(BaseCommand):
         parser.add_argument("--network", help="Only this network.")
         extent = parser.add_mutually_exclusive_group()
         extent.add_argument("--full", action="store_true", help="Everything (the default).")
-        extent.add_argument("--quick", action="store_true", help="Only what the last hour touched.")
+        extent.add_argument(
+            "--quick", action="store_true", help="What changed since the last run, and a share of the rest."
+        )
         extent.add_argument("--since", type=_instant, help="Only what was touched since this instant (ISO 8601).")
         parser.add_argument(
             "--at-block", type=_height, metavar="HEIGHT", help="Compare the wallets of --network at this final height."
@@ -61,17 +63,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        since = options["since"] or (timezone.now() - QUICK_LOOKS_BACK if options["quick"] else None)
         environments = Environment.values if options["env"] == "all" else [options["env"]]
-        chosen = {"at_block": options["at_block"], "no_chain": options["no_chain"]}
-        scope = Scope(environments=tuple(environments), network=options["network"], since=since, options=chosen)
-        stated = {
-            "environments": list(scope.environments),
-            "network": scope.network,
-            "since": since.isoformat() if since else None,
-            "atBlock": scope.at_block,
-            "noChain": not scope.reads_chains,
-        }
+        limits: dict[str, Any] = {"environments": tuple(environments), "network": options["network"]}
+        limits["options"] = {"at_block": options["at_block"], "no_chain": options["no_chain"]}
+        scope = quick_scope(**limits) if options["quick"] else Scope(since=options["since"], **limits)
         try:
             if scope.at_block is not None and not (scope.network and scope.reads_chains):
                 raise CouldNotCheck("--at-block needs a --network, and to ask it")
@@ -79,8 +74,8 @@ class Command(BaseCommand):
                 raise CouldNotCheck(f"no account is on a network named {scope.network!r}")
             with _json_lines(self, options["json"]) as write_json:
                 report = Report(self, write_json, people=self.stderr if options["json"] == "-" else self.stdout)
-                report.begin(stated)
-                run = reconcile(scope, registered(), report, options=stated)
+                report.begin(scope)
+                run = reconcile(scope, registered(), report)
                 report.end(run)
         except (AlreadyRunning, CouldNotCheck) as error:
             raise CommandError(str(error), returncode=COULD_NOT_FINISH) from error
@@ -128,12 +123,13 @@ class Report:
         self._shown = 0
         self._waiting: list[str] = []
 
-    def begin(self, stated: Mapping[str, Any]) -> None:
-        extent = f"touched since {stated['since']}" if stated["since"] else "everything"
-        parts = [f"Reconciling {' and '.join(stated['environments'])}", stated["network"] or "all networks", extent]
-        if stated["atBlock"] is not None:
-            parts.append(f"wallets at block {stated['atBlock']}")
-        if stated["noChain"]:
+    def begin(self, scope: Scope) -> None:
+        extent = f"touched since {scope.since.isoformat()}" if scope.since else "everything"
+        extent += " and a share of the rest" if scope.share else ""
+        parts = [f"Reconciling {' and '.join(scope.environments)}", scope.network or "all networks", extent]
+        if scope.at_block is not None:
+            parts.append(f"wallets at block {scope.at_block}")
+        if not scope.reads_chains:
             parts.append("asking no chain")
         self._write(", ".join(parts))
 
