@@ -81,8 +81,19 @@ def unequal(
 
     `pot` is the environment, the network and the coin.
     """
+    environment, network, asset = pot
     delta = int(actual - expected)
-    return Finding(subject, int(expected), int(actual), proposal, delta, None, *pot, key=key)
+    return Finding(
+        subject,
+        int(expected),
+        int(actual),
+        proposal,
+        delta,
+        environment=environment,
+        network=network,
+        asset=asset,
+        key=key,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +219,7 @@ class Scope:
         UUIDv7 of that instant, or null), every further parameter given here, and what the conditions above name.
         """
         share, share_end = self.share or (LAST_KEY, LAST_KEY)
-        known = {
+        known: dict[str, Any] = {
             "environments": list(self.environments),
             "network": self.network,
             "since": ids.first_uuid_at(self.since) if self.since else None,

@@ -15,13 +15,21 @@ from django.test.utils import CaptureQueriesContext
 
 from config import ids
 from config.api.pagination import KeyRange
-from config.database.counters import correct, differences
+from config.database.counters import Counter, correct
 from merchants import counting
+from merchants.ledger.invariants import Scope
 from merchants.models import RecordCount, RecordCountDelta
 from merchants.tasks import fold_counts as fold_counts_task
 from tests.api.probe import PROBES, Probe, probe_table
 
 MERCHANTS = [uuid.UUID(int=number) for number in (1, 2)]
+
+
+def differences(counter: Counter) -> Iterator[tuple[Any, ...]]:
+    """What reconcile compares."""
+    return Scope().rows(counter.differences)
+
+
 ENVIRONMENTS = ["sandbox", "production"]
 STATUSES = ["created", "pending", "completed", "expired"]
 START = datetime(2027, 1, 28, tzinfo=UTC)
