@@ -52,7 +52,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage sdk woocommerce check lint types conventions production release bench proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage sdk woocommerce check lint types conventions production release bench bench-scale proofs gauntlet figures tables docs messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -117,6 +117,11 @@ types: $(VENV)/.development ## Check types with mypy
 
 bench: $(VENV)/.development ## Measure, and compare with the goals
 	@exec $(BIN)/python -m tests.bench
+
+# `make bench-scale ARGS="--only lists --all"` shows every pair of filters.
+ARGS ?=
+bench-scale: $(VENV)/.development ## Measure lists, pages and files with 10,000 to 1,000,000 payments; the data are kept in var/bench
+	@exec $(BIN)/python -m tests.bench.scale $(ARGS)
 
 proofs: .proofs/.installed ## Prove what the contracts can do, symbolically, on every path
 	@exec .proofs/bin/python -m tests.proofs

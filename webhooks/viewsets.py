@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
-from config.api.pagination import ListQuery
+from config.api.pagination import ListQuery, UncountedEnvelope
 from config.api.renderers import format_instant
 from config.api.schema import refuses
 from merchants.access.scopes import Scope
@@ -217,6 +217,7 @@ class EventViewSet(MerchantViewSet):
     """Events, whether or not any endpoint was sent them."""
 
     scopes: ClassVar = {"list": Scope.WEBHOOKS_READ, "retrieve": Scope.WEBHOOKS_READ}
+    pagination_class = UncountedEnvelope
 
     @extend_schema(
         summary="List events",
@@ -232,6 +233,7 @@ class EventViewSet(MerchantViewSet):
             filters={"type": "type"},
             prepare=complete,
             render=event_record,
+            is_counted=False,
         )
 
     @extend_schema(
@@ -248,6 +250,7 @@ class EventViewSet(MerchantViewSet):
 class DeliveryViewSet(MerchantViewSet):
     """Deliveries of events to endpoints, and their attempts."""
 
+    pagination_class = UncountedEnvelope
     scopes: ClassVar = {
         "list": Scope.WEBHOOKS_READ,
         "retrieve": Scope.WEBHOOKS_READ,
@@ -267,6 +270,7 @@ class DeliveryViewSet(MerchantViewSet):
             kind=ids.DELIVERY,
             filters={name: name for name in ("endpoint", "event", "status")},
             render=delivery_record,
+            is_counted=False,
         )
 
     @extend_schema(

@@ -1,19 +1,22 @@
 """A merchant with any number of payments, and with events, deliveries, refunds and the rest in proportion.
 
-One record of each kind is made by the services, as for the tests of the pages; statements in SQL multiply it.
+One record of each kind is made by the services, as for the tests of the pages; statements in SQL multiply it. Of a
+payment there are three events and four deliveries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from config import ids
 from config.database.counters import correct, fold_all
 from merchants.audit.models import LoggedAction
 from merchants.ledger.day_sums import DAY_SUMS
@@ -30,10 +33,16 @@ from payments.models import PAYMENTS, BalanceChange, Deposit, Discrepancy, Payme
 from refunds.models import REFUNDS, Refund
 from settlements.models import SETTLEMENTS, Settlement
 from tests.dashboard.addresses import Records
+from webhooks.events.catalogue import PAYMENT_COMPLETED, PAYMENT_CREATED, PAYMENT_PENDING
 from webhooks.models import Attempt, Delivery, Event
+from webhooks.services import register_endpoint
 
-MILLISECONDS = 365 * 86_400_000
-"""Payments are spread evenly over a year."""
+DAYS, DAYS_OF_ATTEMPTS = 365, 60
+"""Payments are spread evenly over so many days; attempts of deliveries are kept for less."""
+
+ROWS_AT_ONCE = 100_000
+ROWS_OF_PAYMENT = 22
+"""About so many rows are written for a payment: of this the progress is told."""
 
 # The key of the n-th record of a kind, made in a millisecond: a UUIDv7, as the services make them.
 _KEY_OF = """
@@ -46,9 +55,19 @@ _KEY_OF = """
 class Fill:
     """Writes the rows of one merchant; `number` payments, the newest made just now."""
 
-    def __init__(self, merchant: Merchant, records: Records, number: int) -> None:
-        self._merchant, self._records, self._number = merchant, records, number
-        self._step = MILLISECONDS // number
+    def __init__(
+        self,
+        merchant: Merchant,
+        records: Records,
+        number: int,
+        *,
+        days: int = DAYS,
+        tell: Callable[[str, float], None] = lambda what, share: None,
+    ) -> None:
+        """`tell` is told what is written, and the share that is done."""
+        self._merchant, self._records, self._number, self._tell = merchant, records, number, tell
+        self._milliseconds = days * 86_400_000
+        self._step, self._written = self._milliseconds // number, 0
         self._settled = BalanceChange.objects.filter(settlement=records.settlement.pk).earliest("id")
 
     def write(self) -> None:
@@ -58,13 +77,14 @@ class Fill:
             cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute("DROP FUNCTION IF EXISTS pg_temp.key_of")
             cursor.execute(_KEY_OF)
-            with _without_indexes(cursor):
+            with _without_indexes(cursor, self._tell) if self._number >= ROWS_AT_ONCE else nullcontext():
                 self._write_payments()
                 self._write_around_payments()
                 self._write_rarer_records()
                 self._write_ledger(cursor)
-                self._write_search_entries(cursor)
-            opened_at = timezone.now() - timedelta(milliseconds=MILLISECONDS)
+                self._write_search_entries(cursor, Payment.objects.filter(merchant=self._merchant))
+            self._tell("counters", 0.95)
+            opened_at = timezone.now() - timedelta(milliseconds=self._milliseconds)
             Merchant.objects.filter(pk=self._merchant.pk).update(created_at=opened_at)
             for counter in (*(each.counter for each in (PAYMENTS, REFUNDS, SETTLEMENTS)), TURNOVER):
                 correct(counter)
@@ -92,7 +112,7 @@ class Fill:
             sequence=f"-({self._number} * 2 + n)",
             memo="left(md5(template.id::text || n), 20)",
             fiat_amount="100 + n % 100000",
-            currency="(ARRAY['EUR', 'USD', 'USD', 'GBP'])[1 + n % 4]",
+            currency="CASE n % 5000 WHEN 8 THEN 'CHF' ELSE (ARRAY['EUR', 'USD', 'USD', 'GBP'])[1 + n % 4] END",
             network="(ARRAY['polygon', 'ethereum', 'stellar'])[1 + n % 3]",
             cryptocurrency="(ARRAY['USDC', 'USDT', 'DAI'])[1 + n / 3 % 3]",
             deposit_address="'0x' || left(md5('address' || n) || md5(n::text), 40)",
@@ -105,7 +125,7 @@ class Fill:
         )
 
     def _write_around_payments(self) -> None:
-        """A transfer, a change of the balance, an event and its delivery for each; a settlement for five hundred."""
+        """A transfer, a change of the balance, events and deliveries for each; a settlement for five hundred."""
         records, payment = self._records, self._key_of("payment")
         deposit = self._paid.deposits.get()
         self._multiply(
@@ -115,22 +135,19 @@ class Fill:
             payment_id=payment,
             transaction_hash="'0x' || repeat(md5(template.id::text || n), 2)",
         )
-        event = Event.objects.about(self._paid.pk).filter(type="payment.completed").get()
-        self._multiply(Event, event, self._number, object_id=payment)
-        self._multiply(
-            Delivery,
-            records.delivery,
-            self._number,
-            event_id=self._key_of("event"),
-            status="CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'delivered' END",
-            delivered_at="to_timestamp(made / 1000.0)",
-            next_attempt_at="NULL",
-            attempt_count="1",
+        second, _ = register_endpoint(
+            merchant=self._merchant,
+            environment=deposit.environment,
+            url="https://books.example/ballast",
+            events=[PAYMENT_COMPLETED],
         )
-        attempt = Attempt.objects.create(
-            delivery=records.delivery, number=1, started_at=event.created_at, duration_milliseconds=40, status_code=200
-        )
-        self._multiply(Attempt, attempt, self._number, delivery_id=self._key_of("delivery"))
+        for type in (PAYMENT_CREATED, PAYMENT_PENDING, PAYMENT_COMPLETED):
+            event = Event.objects.about(self._paid.pk).filter(type__in=(type, PAYMENT_CREATED)).last()
+            assert event is not None  # of one that is confirmed at once none is pending
+            told: dict[str, Any] = {"id": self._key_of(type), "type": f"'{type}'", "object_id": payment}
+            self._multiply(Event, event, self._number, **told)
+            self._write_deliveries(type, records.webhook.pk)
+        self._write_deliveries(PAYMENT_COMPLETED, second.pk)
         self._multiply(
             BalanceChange,
             self._settled,
@@ -140,6 +157,81 @@ class Fill:
             settlement=f"CASE WHEN n > 500 THEN {self._key_of('settlement', row='(n - 1) / 500', every=500)} END",
             posting_reference="template.posting_reference || n",
         )
+
+    def _write_deliveries(self, type: str, endpoint: uuid.UUID) -> None:
+        """The deliveries of all events of a type to an endpoint, and an attempt of each that is not too old."""
+        delivery = self._key_of(f"delivery {endpoint} {type}")
+        self._multiply(
+            Delivery,
+            self._records.delivery,
+            self._number,
+            id=delivery,
+            event_id=self._key_of(type),
+            endpoint_id=f"'{endpoint}'::uuid",
+            status="CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'delivered' END",
+            delivered_at="CASE WHEN n % 1000 <> 0 THEN to_timestamp(made / 1000.0) END",
+            next_attempt_at="NULL",
+            attempt_count="1",
+        )
+        attempt, _ = Attempt.objects.get_or_create(
+            delivery=self._records.delivery,
+            number=1,
+            defaults={"started_at": timezone.now(), "duration_milliseconds": 40, "status_code": 200},
+        )
+        self._multiply(
+            Attempt,
+            attempt,
+            min(self._number, DAYS_OF_ATTEMPTS * 86_400_000 // self._step),
+            id=self._key_of(f"attempt {endpoint} {type}"),
+            delivery_id=delivery,
+            started_at="to_timestamp(made / 1000.0)",
+        )
+
+    def write_others(self, merchants: int, each: int) -> None:
+        """Copies of the merchant with so many payments, their events and transfers: rows that are read past."""
+        keys = [ids.new_uuid() for _ in range(merchants)]
+        owner = f"(ARRAY[{', '.join(map(repr, map(str, keys)))}]::uuid[])[1 + n % {merchants}]"
+        number, key, payment = merchants * each, f"other {self._number}", self._paid
+        every = max(1, self._number // number)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            cursor.execute("DROP FUNCTION IF EXISTS pg_temp.key_of")
+            cursor.execute(_KEY_OF)
+            for place, merchant in enumerate(keys, 1):
+                name = f"template.name || ' {place}'"
+                self._multiply(Merchant, self._merchant, 1, id=f"'{merchant}'::uuid", name=name)
+            own = self._key_of(key, every=every)
+            self._multiply(
+                Payment,
+                payment,
+                number,
+                every=every,
+                id=own,
+                merchant_id=owner,
+                sequence=f"-({10**10} + n)",
+                memo="left(md5(template.id::text || n), 20)",
+                deposit_address="'0x' || left(md5('other' || n) || md5(n::text), 40)",
+            )
+            self._multiply(
+                Deposit,
+                payment.deposits.get(),
+                number,
+                every=every,
+                id=self._key_of(f"{key} deposit", every=every),
+                payment_id=own,
+                transaction_hash="'0x' || repeat(md5('other' || n), 2)",
+            )
+            for event in Event.objects.about(payment.pk):
+                self._multiply(
+                    Event,
+                    event,
+                    number,
+                    every=every,
+                    id=self._key_of(f"{key} {event.type}", every=every),
+                    merchant_id=owner,
+                    object_id=own,
+                )
+            self._write_search_entries(cursor, Payment.objects.filter(merchant__in=keys))
 
     def _write_rarer_records(self) -> None:
         records, number = self._records, self._number
@@ -288,19 +380,26 @@ class Fill:
         columns.setdefault("id", f"pg_temp.key_of('{self._seed(model._meta.model_name or '')}', made, n)")
         values = ", ".join(columns.get(name, f"template.{name}") for name in names).replace("%", "%%")
         with connection.cursor() as cursor:
-            cursor.execute(
-                f"INSERT INTO {_table(model)} ({', '.join(names)}) SELECT {values}"  # noqa: S608 - columns of our own
-                f" FROM {_table(model)} AS template, LATERAL ("
-                " SELECT n, at AS now_at, at - n * %s AS made"
-                " FROM generate_series(%s::bigint, 1, -1) AS n,"
-                " (SELECT (extract(epoch FROM now()) * 1000)::bigint AS at) AS clock"
-                " ) AS numbers WHERE template.id = %s",
-                [every * self._step, number, template.pk],
-            )
+            for newest in range((number - 1) // ROWS_AT_ONCE * ROWS_AT_ONCE, -1, -ROWS_AT_ONCE):
+                oldest = min(number, newest + ROWS_AT_ONCE)
+                cursor.execute(
+                    f"INSERT INTO {_table(model)} ({', '.join(names)}) SELECT {values}"  # noqa: S608 - columns of our own
+                    f" FROM {_table(model)} AS template, LATERAL ("
+                    " SELECT n, at AS now_at, at - n * %s AS made"
+                    " FROM generate_series(%s::bigint, %s, -1) AS n,"
+                    " (SELECT (extract(epoch FROM now()) * 1000)::bigint AS at) AS clock"
+                    " ) AS numbers WHERE template.id = %s",
+                    [every * self._step, oldest, newest + 1, template.pk],
+                )
+                self._note(model, oldest - newest)
 
-    def _write_search_entries(self, cursor: Any) -> None:
+    def _note(self, model: type[Model], rows: int) -> None:
+        self._written += rows
+        self._tell(str(model._meta.verbose_name_plural), min(0.7, self._written / self._number / ROWS_OF_PAYMENT))
+
+    def _write_search_entries(self, cursor: Any, own: QuerySet[Payment]) -> None:
         """As the task writes them."""
-        for batch in self._entries():  # the connection reads nothing while it is copied to
+        for batch in self._entries(own.order_by("-pk")):  # the connection reads nothing while it is copied to
             with cursor.copy(_COPY) as copy:
                 for entry in batch:
                     pieces = ",".join(map(str, entry.pieces))  # a list would be adapted number by number
@@ -314,9 +413,10 @@ class Fill:
                             entry.deposits_until,
                         )
                     )
+            self._note(SearchEntry, 4 * len(batch))  # the slowest rows of all
 
-    def _entries(self) -> Iterator[list[SearchEntry]]:
-        own, until = Payment.objects.filter(merchant=self._merchant).order_by("-pk"), Deposit.objects.latest("pk").pk
+    def _entries(self, own: QuerySet[Payment]) -> Iterator[list[SearchEntry]]:
+        until = Deposit.objects.latest("pk").pk
         entries = [entry_of(texts, until) for texts in texts_of(own[:20_000])]
         while entries:
             yield entries
@@ -343,7 +443,7 @@ _INDEXES = """
 
 
 @contextmanager
-def _without_indexes(cursor: Any) -> Iterator[None]:
+def _without_indexes(cursor: Any, tell: Callable[[str, float], None]) -> Iterator[None]:
     """Make the indexes of the large tables anew at the end, which takes a fraction of the time of keeping them."""
     cursor.execute(_INDEXES, [[_table(model) for model in LARGE]])
     indexes = cursor.fetchall()
@@ -351,7 +451,8 @@ def _without_indexes(cursor: Any) -> Iterator[None]:
         cursor.execute(f"DROP INDEX {name}")
     yield
     cursor.execute("SET LOCAL maintenance_work_mem = '512MB'")
-    for _name, definition in indexes:
+    for place, (name, definition) in enumerate(indexes):
+        tell(f"index {name}", 0.7 + 0.25 * place / len(indexes))
         cursor.execute(definition)
 
 

@@ -12,12 +12,12 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from tests.bench import server
+from tests.bench.kept import QUIET
 from tests.bench.report import HEADING, Line
 
 if TYPE_CHECKING:
@@ -160,12 +160,11 @@ def _lines(many: int, exported: int) -> list[Line]:
 
     call_command("migrate", verbosity=0)
     vars(sessions)["_USE_IS_NOTED_EVERY_SECONDS"] = 86_400  # else some page a minute writes it down
-    # Blocks appear, and the log of requests is written, only when they are asked for: nothing else is at work.
-    with override_settings(SIMULATED_BLOCK_SECONDS=0, MODE="test", ALLOWED_HOSTS=["localhost", "testserver"]):
+    with override_settings(**QUIET):
         small, large = _merchants(FEW, many)
         print(HEADING, flush=True)
         found = []
-        for name, address in _every_page().items():
+        for name, address in every_page().items():
             found.append(_page_line(name, address, small, large))
             print(found[-1], flush=True)
         for line in _operators_lines(large):
@@ -174,7 +173,7 @@ def _lines(many: int, exported: int) -> list[Line]:
         return [*found, _export_line(large, exported)]
 
 
-def _every_page() -> dict[str, str]:
+def every_page() -> dict[str, str]:
     """These and all others, under their addresses."""
     from tests.dashboard.addresses import DOWNLOADS, READS
 
@@ -213,7 +212,7 @@ def _merchants(*numbers: int) -> list[Shop]:
 
 
 def _page_line(name: str, address: str, small: Shop, large: Shop) -> Line:
-    """The least time of the rounds, as whatever else the machine does only adds to it, and the mean of the processor's.
+    """The least time of the rounds, as whatever else the machine does only adds to it, also of the processor's.
 
     The goal is for the lesser of the two, and the ratio is that of the processor's where it is known.
     """
@@ -240,10 +239,10 @@ def _page_line(name: str, address: str, small: Shop, large: Shop) -> Line:
 
 
 def _figures(views: list[View]) -> tuple[float, float]:
-    """The least of the times, and the mean of the processor's; the least once more where that is not known."""
+    """The least of the times, and of the processor's; the least once more where that is not known."""
     least = min(view.milliseconds for view in views)
     known = [view.processor for view in views if view.processor is not None]
-    return least, mean(known) if known else least
+    return least, min(known, default=least)
 
 
 def _operators_lines(large: Shop) -> Iterator[Line]:

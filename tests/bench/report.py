@@ -21,7 +21,7 @@ class Line:
     met: bool | None = None
 
     def __str__(self) -> str:
-        verdict = {True: "ok", False: "below goal", None: ""}[self.met]
+        verdict = {True: "ok", False: "missed", None: ""}[self.met]
         return (
             f"{self.name:<34} {self.figure:<46} {self.limit:<30} {self.ratio:>12} {self.goal:>18}  {verdict}".rstrip()
         )

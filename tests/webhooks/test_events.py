@@ -70,13 +70,13 @@ def test_the_list_is_newest_first_and_filtered_by_type_and_time() -> None:
     client = client_of(payment.merchant)
     reply = client.call("GET", "/events").json()
     assert [record["type"] for record in reply["data"]] == ["payment.completed", "payment.created"]
-    assert (reply["totalCount"], reply["hasMore"]) == (2, False)
+    assert (reply["totalCount"], reply["hasMore"]) == (None, False)
     only = client.call("GET", "/events?type=payment.completed").json()
-    assert ([record["type"] for record in only["data"]], only["totalCount"]) == (["payment.completed"], 1)
-    assert client.call("GET", "/events?created_gte=2199-01-01").json()["totalCount"] == 0
+    assert [record["type"] for record in only["data"]] == ["payment.completed"]
+    assert client.call("GET", "/events?created_gte=2199-01-01").json()["data"] == []
     page = client.call("GET", "/events?limit=1").json()
     rest = client.call("GET", f"/events?limit=1&starting_after={page['data'][0]['id']}")
-    assert (page["hasMore"], page["totalCount"]) == (True, 2)
+    assert (page["hasMore"], page["totalCount"]) == (True, None)
     assert keys_of(rest) == [reply["data"][1]["id"]]
 
 
