@@ -32,6 +32,8 @@ POST_GOAL, GET_GOAL, LIST_GOAL = 0.60, 0.90, 0.40
 TWIN_POST_GOAL, TWIN_GET_GOAL = 0.60, 0.90
 LOG_GOAL = 0.97
 TAIL_GOAL = 3.0
+MERCHANTS = 100
+"""Who write at the same time, where locks are looked for: those of one merchant, and so many."""
 
 BODIES = [
     {
@@ -92,7 +94,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.db import connection
 
     from payments.models import Payment
-    from tests.bench import costs, painting, reading, report, stellar, telling, webhooks
+    from tests.bench import costs, painting, reading, report, stellar, telling, waits, webhooks
     from tests.bench import database as of_payment
     from tests.bench.models import TwinPayment
 
@@ -108,6 +110,8 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     with server.server() as running:
         generator = LoadGenerator(server.HOST, running.port, running.processor_seconds)
         loads = _measure(generator, _targets(issued), arguments)
+        others = [_open_merchant(number) for number in range(1, MERCHANTS)]
+        waits_lines = waits.lines(generator, BODIES[0], {"a merchant": [issued], f"{MERCHANTS}": [issued, *others]})
         payment = Payment.objects.latest("id").public_id
         address = f"http://{server.HOST}:{running.port}/pay/{payment}"
         painted = [] if arguments.requests else painting.lines(address)
@@ -125,6 +129,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
             "POST /payments p99 / p50", f"{tail:.1f}", "", f"{tail:.1f}x", f"<= {TAIL_GOAL:.1f}x", tail <= TAIL_GOAL
         ),
         *(report.Line(name, report.loads_figure(loads[name])) for name in loads if name.endswith(("insert", "select"))),
+        *waits_lines,
         *costs_lines,
     ]
     if not arguments.requests:
@@ -147,11 +152,11 @@ def _machine() -> str:
     return f"{server.cores()} cores, {memory:.0f} GiB, Python {sys.version.split()[0]}"
 
 
-def _open_merchant() -> IssuedKey:
+def _open_merchant(number: int = 0) -> IssuedKey:
     from config.environments import Environment
     from merchants.services import issue_api_key, open_merchant
 
-    merchant = open_merchant(name="Benchmark", email="benchmark@example.com")
+    merchant = open_merchant(name="Benchmark", email=f"benchmark{number}@example.com")
     return issue_api_key(merchant=merchant, environment=Environment.SANDBOX, name="Benchmark")
 
 
