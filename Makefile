@@ -129,7 +129,7 @@ proofs: .proofs/.installed ## Prove what the contracts can do, symbolically, on 
 gauntlet: $(VENV)/.development node ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7 SHORT=1
 	@$(if $(filter histories,$(SCENARIO)),exec env LONG=1 EXAMPLES=20 HYPOTHESIS_RANDOM=1 $(BIN)/python -m pytest $(ON_ALL_CORES) -m hypothesis;) \
 	$(if $(filter long,$(SCENARIO)),exec env LONG=1 $(BIN)/python -m pytest $(ON_ALL_CORES) -m long;) \
-	exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MOVEMENTS),--movements $(MOVEMENTS))
+	exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MOVEMENTS),--movements $(MOVEMENTS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 figures: $(VENV)/.development ## Count what docs/architecture.md says of the size of the code
 	@exec $(BIN)/python -m tests.figures

@@ -37,6 +37,7 @@ SCENARIOS = (
     "restore",
     "upgrade",
     "memory",
+    "soak",
     "production",
     "failover",
 )
@@ -53,6 +54,7 @@ IN_CI = (
     "stellar",
     "crash",
     "memory",
+    "soak",
     "evm",
     "refunds",
 )
@@ -85,15 +87,19 @@ def main() -> int:
     parser.add_argument("--operations", type=int, help="how many random operations: of the scenario accounts alone")
     parser.add_argument("--old", help="the commit to upgrade from: of the scenario upgrade alone")
     parser.add_argument("--movements", type=int, help="how many are to be found again: of the scenario restore alone")
+    parser.add_argument("--seconds", type=float, help="how long it lasts: of the scenario soak alone")
     arguments = parser.parse_args()
     names = arguments.scenarios or list(IN_CI if arguments.short else SCENARIOS)
     if unknown := set(names) - set(SCENARIOS):
         parser.error(f"there is no scenario {min(unknown)}")
     more = {"OPERATIONS": arguments.operations, "OLD": arguments.old, "MOVEMENTS": arguments.movements}
+    more["SECONDS"] = arguments.seconds
     more = {constant: value for constant, value in more.items() if value is not None}
-    takes = {"accounts": {"OPERATIONS"}, "upgrade": {"OLD"}, "restore": {"MOVEMENTS"}}
+    takes = {"accounts": {"OPERATIONS"}, "upgrade": {"OLD"}, "restore": {"MOVEMENTS"}, "soak": {"SECONDS"}}
     if more.keys() - takes.get(",".join(names), set()):
-        parser.error("--operations is for the scenario accounts alone, --old for upgrade, --movements for restore")
+        parser.error(
+            "--operations is for accounts alone, --old for upgrade, --movements for restore, --seconds for soak"
+        )
     seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
     if len(names) > 1:
         may_skip = arguments.short and not arguments.scenarios
