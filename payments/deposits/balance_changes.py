@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from merchants.ledger.chart import AccountKind
@@ -41,6 +41,15 @@ def record_balance_changes(
     they are.
     """
     changes = [change for draft in drafts for change in balance_changes(draft, payment, reference=reference)]
+    _insert(changes, returns_fee=returns_fee)
+
+
+def record_balance_changes_together(drafted: Iterable[tuple[Payment, Iterable[PostingDraft]]]) -> None:
+    """The same of postings of many payments, which are their subjects."""
+    _insert([change for payment, drafts in drafted for draft in drafts for change in balance_changes(draft, payment)])
+
+
+def _insert(changes: Sequence[BalanceChange], *, returns_fee: bool = False) -> None:
     if changes:
         # Keys made within a millisecond sort at random. Fees and statements read changes by their keys: what was undone
         # before the rest was counted again must come first.

@@ -1,8 +1,9 @@
-"""From deposits to the ledger: assesses one payment and makes what follows true, in one database transaction."""
+"""From deposits to the ledger: assesses payments and makes what follows true, in one database transaction."""
 
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,30 +21,58 @@ from payments.deposits.assessment_effects import effects_of
 from payments.deposits.facts import gather
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import Balances, accounts_touched, assessment_postings
-from payments.deposits.recording import record_assessment
+from payments.deposits.recording import post, post_together, record_assessment
 from payments.models import Payment
+
+TOGETHER = 20
+"""Payments assessed in one database transaction. Their postings come last, so that the accounts of the house, which
+every payment in a coin changes, are locked for a moment and not while evidence is read."""
+
+
+class LosesDeposits(Exception):
+    """The payment has lost deposits that were booked: it needs balances before its postings, and is assessed alone."""
 
 
 def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
-    """Assess every payment that is due for it, one database transaction each; returns how many.
+    """Assess every payment that is due for it, several in one database transaction; returns how many.
 
     One that cannot be assessed stays due and does not delay the others: I15 and the log report it.
     """
     due = Payment.objects.due_for_assessment(now or timezone.now())
     for halted in Stop.objects.halting():
         due = due.exclude(environment=halted.environment, network=halted.network)
+    by_environment = defaultdict[str, list[uuid.UUID]](list)
+    for payment_id, environment in due.values_list("pk", "environment")[:limit]:
+        by_environment[environment].append(payment_id)
+    return sum(
+        _assess_or_each(payment_ids[start : start + TOGETHER])
+        for payment_ids in by_environment.values()
+        for start in range(0, len(payment_ids), TOGETHER)
+    )
+
+
+def _assess_or_each(payment_ids: Sequence[uuid.UUID]) -> int:
+    """Assess payments of one environment together, or each by itself where that fails; returns how many."""
+    if len(payment_ids) > 1:
+        with contained("payments are assessed one by one", expected=(Exception,)):
+            return _assess_together(payment_ids)
     done = 0
-    for payment_id in list(due.values_list("pk", flat=True)[:limit]):
-        with (
-            contained("payment could not be assessed", payment=str(payment_id)),
-            prepared.repeated(),
-            transaction.atomic(),
-        ):
-            payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
-            if payment is not None and payment.assess_at is not None:
-                assess_locked(payment)
-                done += 1
+    for payment_id in payment_ids:
+        with contained("payment could not be assessed", payment=str(payment_id)):
+            done += _assess_together([payment_id])
     return done
+
+
+def _assess_together(payment_ids: Sequence[uuid.UUID]) -> int:
+    """Assess those that are due and that nobody else has locked; returns how many. All, or none and an exception."""
+    is_alone = len(payment_ids) == 1
+    with prepared.repeated(), transaction.atomic():
+        payments = Payment.objects.select_for_update(skip_locked=True).filter(
+            pk__in=payment_ids, assess_at__isnull=False
+        )
+        drafted = [(payment, _assess(payment, is_alone=is_alone)) for payment in payments.order_by("pk")]
+        post_together(drafted)
+    return len(drafted)
 
 
 def expire_due() -> int:
@@ -84,14 +113,27 @@ def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = (), *, end
 
     On a halted network nothing is assessed: the payment stays due until a person has looked.
     """
+    post(_assess(payment, decided, ends_now=ends_now), payment)
+    return payment
+
+
+def _assess(
+    payment: Payment, decided: Sequence[PostingDraft] = (), *, ends_now: bool = False, is_alone: bool = True
+) -> Sequence[PostingDraft]:
+    """Assess a locked payment and write all that changes but the postings, which are returned in their order.
+
+    LosesDeposits where that needs balances and the payment is not the only one of the database transaction.
+    """
     evidence = gather(payment)
     effects, drafts = None, decided
     if evidence is not None:
         effects = effects_of(payment, evidence, assess(replace(evidence.facts, ends_now=ends_now)))
         balances: Balances = {}
         if effects.lost:
+            if not is_alone:
+                raise LosesDeposits(payment.public_id)
             touched = accounts_touched(payment, effects)
             balances = lock_accounts(touched, environment=payment.environment)
         drafts = [*decided, *assessment_postings(payment, effects, balances)]
-    record_assessment(payment, effects, drafts)
-    return payment
+    record_assessment(payment, effects)
+    return drafts

@@ -14,7 +14,7 @@ from django.utils import timezone
 from merchants import counting
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.deposits.assessment_effects import AssessmentEffects, DepositEffects
-from payments.deposits.balance_changes import record_balance_changes
+from payments.deposits.balance_changes import record_balance_changes, record_balance_changes_together
 from payments.deposits.turnover.counting import Share, share_changed
 from payments.models import PAYMENTS, PUT_OFF_MAX, Deposit, Discrepancy, PayerContact, Payment
 from payments.records import payment_events
@@ -54,15 +54,14 @@ DEFERRED_FOR = PUT_OFF_MAX
 long."""
 
 
-def record_assessment(payment: Payment, effects: AssessmentEffects | None, drafts: Sequence[PostingDraft]) -> None:
-    """Write all that an assessment changes, and make its postings; None: its network is halted, and it stays due."""
+def record_assessment(payment: Payment, effects: AssessmentEffects | None) -> None:
+    """Write all that an assessment changes but its postings, which the caller makes next; None: its network is halted,
+    and it stays due."""
     if effects is None:
         payment.assess_at = timezone.now()
         payment.save(update_fields=ASSESSED_FIELDS)
-        post(drafts, payment)
         return
     record_deposits(effects)
-    post(drafts, payment)
     assessment, evidence = effects.assessment, effects.evidence
     if effects.is_reopened:
         payment.closed_at, payment.short, payment.accepted = None, 0, False
@@ -130,6 +129,14 @@ def post(drafts: Sequence[PostingDraft], payment: Payment, *, reference: str = "
     if drafts:
         post_drafts(drafts, environment=payment.environment)
         record_balance_changes(drafts, payment, reference=reference, returns_fee=returns_fee)
+
+
+def post_together(drafted: Sequence[tuple[Payment, Sequence[PostingDraft]]]) -> None:
+    """The same for payments of one environment: the accounts of all are locked at once, and as late as can be."""
+    drafts = [draft for _, each in drafted for draft in each]
+    if drafts:
+        record_balance_changes_together(drafted)
+        post_drafts(drafts, environment=drafted[0][0].environment)
 
 
 def _events_due(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:

@@ -20,7 +20,7 @@ _STEPS: dict[str, list[str]] = {
     ],
     "scan.record": ["payments.deposits.watching:_record_scan"],
     "deposit.book": ["payments.deposits.recording:record_deposits"],
-    "payment.assess": ["payments.deposits.crediting:assess_locked", "payments.suspense.acceptance:assess_locked"],
+    "payment.assess": ["payments.deposits.crediting:_assess_together", "payments.suspense.acceptance:assess_locked"],
     "ledger.post": [
         "payments.deposits.recording:post_drafts",
         "payments.transfers.services:post_drafts",

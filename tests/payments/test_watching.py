@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from payments import tasks
 from payments.chains import network_table, registry
 from payments.chains.protocol.scans import Scan
+from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.reading import Reading
 from payments.deposits import crediting, watching
@@ -165,6 +167,35 @@ def test_a_payment_that_cannot_be_assessed_keeps_no_other_waiting() -> None:
     Payment.objects.filter(pk=broken.pk).update(released=0)
     assert crediting.assess_due() == 1
     assert now(broken).status == "completed"
+    assert_all_is_well()
+
+
+def test_payments_are_assessed_together_and_lock_the_accounts_once_and_last() -> None:
+    payments = [make_payment(STELLAR) for _ in range(3)]
+    for payment in payments:
+        pay(payment)
+    mine(STELLAR)
+    read(STELLAR)
+    with CaptureQueriesContext(connection) as queries:
+        assert crediting.assess_due() == 3
+    statements = [query["sql"] for query in queries]
+    [locked] = [place for place, sql in enumerate(statements) if "FROM ledger_account" in sql and "FOR UPDATE" in sql]
+    assert not [sql for sql in statements[locked:] if '"payments_payment"' in sql or "webhooks_event" in sql]
+    assert [now(payment).status for payment in payments] == ["completed"] * 3
+    assert_all_is_well()
+
+
+def test_one_that_loses_a_deposit_is_assessed_beside_others_that_gain_one() -> None:
+    losing, gaining = make_payment(ETHEREUM), make_payment(ETHEREUM)
+    pay(losing)
+    mine_and_watch(ETHEREUM, losing.required_confirmations)
+    assert now(losing).status == "completed"
+    control.reorg(ETHEREUM, losing.required_confirmations, "dropped")
+    pay(gaining)
+    mine(ETHEREUM, gaining.required_confirmations)
+    read(ETHEREUM)
+    assert crediting.assess_due() == 2
+    assert (now(losing).status, now(gaining).status) == ("created", "completed")
     assert_all_is_well()
 
 

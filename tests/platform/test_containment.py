@@ -269,7 +269,7 @@ Outcome = tuple[Any, Callable[[], bool]]
 
 STEPS_OF_ROWS: list[tuple[str, str, Callable[[], Outcome]]] = [
     ("payments.watch_networks", "payments.deposits.unattributed._reason", two_deposits_of_nobody),
-    ("payments.assess_due", "payments.deposits.crediting.assess_locked", two_paid),
+    ("payments.assess_due", "payments.deposits.crediting._assess", two_paid),
     ("payments.expire_due", "payments.deposits.crediting.request_assessment", two_windows_over),
     ("payments.sweep", "payments.treasury.sweeping._choose", two_coins_to_sweep),
     ("payments.sweep", "payments.treasury.sweeping._sign", two_coins_to_sweep),
