@@ -26,13 +26,15 @@ SECONDS = 10.0
 _SAMPLE = """
     SELECT coalesce(wait_event_type || ' ' || wait_event, ''), count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-        AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
+        AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client' AND query NOT LIKE '%simulated_chain%'
     GROUP BY 1
 """
 
 
 class Waits:
-    """Samples of what sessions that executed a statement waited for, without those that waited for their client."""
+    """Samples of what sessions that executed a statement waited for, without those that waited for their client.
+
+    Statements of the simulated networks are left out: a real network is no table."""
 
     def __init__(self) -> None:
         self.samples = 0
