@@ -77,7 +77,7 @@ class EventAdmin(_FoundById, ReadOnly, RecordPage[Event]):
     kind = ids.EVENT
     list_display = ("public_id", "type", "merchant", "environment", "version", "is_fanned_out", "created_at")
     list_filter = ("environment", "type", "is_fanned_out")
-    words: ClassVar = {"type": {name: name for name in CATALOGUE}}
+    value_words: ClassVar = {"type": {name: name for name in CATALOGUE}}
     list_select_related = ("merchant",)
     list_per_page = 50
     ordering: ClassVar = ["-id"]
