@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
-from django.db.models import OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -185,15 +185,19 @@ def _to_read() -> Iterable[QuerySet[Any]]:
     new."""
     if not all(is_simulated(environment) for environment, _ in places_in_use()):
         return [ScanCursor.objects.all()]
-    cursors = ScanCursor.objects.filter(environment=Environment.SANDBOX, network=OuterRef("network"))
-    unread = Q(status=SimulatedStatus.PENDING) | Q(height__gt=cursors.values("head_height"))
-    waiting = Q(status=DepositStatus.SEEN) | Q(
-        status=DepositStatus.CREDITED, height__gt=cursors.values("finalized_height")
+    here = ScanCursor.objects.filter(environment=Environment.SANDBOX)
+    # From each cursor on, by an index: a comparison with the cursor of each row would read all rows there ever were.
+    later = SimulatedTransaction.objects.filter(network=OuterRef("network"), height__gt=OuterRef("head_height"))
+    deposits = Deposit.objects.filter(environment=Environment.SANDBOX)
+    not_final = deposits.filter(
+        network=OuterRef("network"), height__gt=OuterRef("finalized_height"), status=DepositStatus.CREDITED
     )
     return [
         ScheduledAction.objects.all(),
-        SimulatedTransaction.objects.filter(unread),
-        Deposit.objects.filter(waiting, environment=Environment.SANDBOX),
+        SimulatedTransaction.objects.filter(status=SimulatedStatus.PENDING),
+        here.filter(Exists(later)),
+        deposits.filter(status=DepositStatus.SEEN),
+        here.filter(Exists(not_final)),
         ReadingRequest.objects.filter(environment=Environment.SANDBOX, due_at__lte=Now()),
     ]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.db import connections
+from django.db import connection, connections
 from django.db.models import F
 from django.db.models.functions import Now
 from django.test import Client
@@ -18,7 +18,7 @@ from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
 from config.celery import app
-from config.periodic import beat, task_runs
+from config.periodic import beat, due_work, task_runs
 from payments.monitoring.models import Alarm, Pulse
 from payments.monitoring.states import AlarmKind
 from payments.monitoring.tasks import raise_alarms
@@ -218,3 +218,15 @@ class TestClocks:
         task_runs.note_clock("worker", at_once=True)
         Pulse.objects.filter(kind="clock").update(ahead_seconds=300, at=F("at") - timedelta(seconds=121))
         work(200)
+
+
+def test_what_says_which_tasks_have_work_finds_deposits_and_transactions_by_indexes() -> None:
+    """Where there are few rows PostgreSQL reads them all, so it is told not to as long as there is another way."""
+    sql, parameters = due_work._build()
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {sql}", parameters)
+        plan = [line for (line,) in cursor.fetchall()]
+        cursor.execute("RESET enable_seqscan")
+    tables = ("simulated_chain_simulatedtransaction", "payments_deposit", "payments_payment")
+    assert [line for line in plan if any(f"Seq Scan on {table}" in line for table in tables)] == []
