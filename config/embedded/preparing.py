@@ -36,6 +36,7 @@ def note_loading() -> None:
     """Note that the settings could be read."""
     file = _file(_var())
     if not file.exists():  # else this process was started again
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(_LOADING)
 
 
