@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 from functools import cache
 from typing import Any, NamedTuple, Self
 
@@ -32,7 +31,7 @@ newest_refunds: Hook[[Payment, int, bool], list[dict[str, Any]]] = Hook("newest_
 
 
 class Written(Func):
-    """An instant or a JSON value that the database formats for replies, at a fifth of the cost of doing it here."""
+    """A value that the database writes as text for replies, at a fifth of the cost of doing it here."""
 
     output_field = TextField()
 
@@ -42,8 +41,12 @@ class Written(Func):
         return cls(name, template=form)
 
     @classmethod
-    def json(cls, name: str) -> Self:
+    def as_text(cls, name: str) -> Self:
         return cls(name, template="%(expressions)s::text")
+
+    @classmethod
+    def decimal(cls, name: str) -> Self:
+        return cls(name, template="trim_scale(%(expressions)s)::text")
 
 
 class ShownPayment(NamedTuple):
@@ -61,7 +64,7 @@ class ShownPayment(NamedTuple):
     expires_at: str
     received: int
     refunded: int
-    rate: Decimal
+    rate: str
     rate_source: str
     rate_quoted_at: str
     deposit_address: str
@@ -131,11 +134,14 @@ def payment_link_and_code(payment: Payment | ShownPayment, missing: int) -> tupl
 
 _INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "closed_at", "cancelled_at", "chosen_at"}
 _JSON = {"metadata", "items", "choices"}
-_UNITS = [ShownPayment._fields.index(name) for name in ("due", "received", "refunded")]
-_COLUMNS = tuple(
-    Written.instant(name) if name in _INSTANTS else Written.json(name) if name in _JSON else name
-    for name in ShownPayment._fields
-)
+_UNITS = ("due", "received", "refunded")
+_PLACES_OF_UNITS = [ShownPayment._fields.index(name) for name in _UNITS]
+_WRITTEN = {
+    **dict.fromkeys(_INSTANTS, Written.instant),
+    **dict.fromkeys((*_JSON, *_UNITS), Written.as_text),
+    "rate": Written.decimal,
+}
+_COLUMNS = tuple(_WRITTEN[name](name) if name in _WRITTEN else name for name in ShownPayment._fields)
 
 
 @cache
@@ -185,6 +191,7 @@ def payment_record(
 
     decimals = payment.decimals
     instant, value = (_as_written, Fragment) if isinstance(payment, ShownPayment) else (format_any_instant, _as_written)
+    rate = payment.rate if isinstance(payment, ShownPayment) else f"{payment.rate.normalize():f}"
     return {
         "id": public_id,
         "object": "payment",
@@ -202,7 +209,7 @@ def payment_record(
         "amountReceived": format_crypto(payment.received, decimals),
         "amountRefunded": format_crypto(payment.refunded, decimals),
         "exchangeRate": {
-            "rate": f"{payment.rate.normalize():f}",
+            "rate": rate,
             "source": payment.rate_source,
             "quotedAt": instant(payment.rate_quoted_at),
         },
@@ -273,7 +280,7 @@ class Records:
         payments = []
         for row in rows:
             values = list(row)
-            for place in _UNITS:
+            for place in _PLACES_OF_UNITS:
                 values[place] = int(values[place])
             payments.append(ShownPayment._make(values))
         self.read(payments)

@@ -58,6 +58,7 @@ def guesser(address: IPAddress | None) -> str:
     return str(address)
 
 
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> IPAddress | None:
     try:
         address = ip_address(text)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from threading import Event, Lock, Thread
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import structlog
 from django.db import close_old_connections, connection, models
 
 from config.api.renderers import read_json
+from config.database import prepared
 from config.periodic.containment import contained
 from merchants.request_log.bodies import beginning_of, kept_text, without_secrets
 from merchants.request_log.models import LoggedRequest
@@ -31,8 +31,7 @@ IDLE_SECONDS: Final = 60.0
 """After so long without a request the thread gives its connection back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """A request and its reply, with no more of the bodies than is kept."""
 
     id: UUID
@@ -148,9 +147,9 @@ def _quoted(text: str) -> str:
 
 def write(entries: Sequence[Entry]) -> None:
     """Write entries by one statement. What cannot be written is lost, and that is logged."""
-    with contained("requests_not_logged", count=len(entries)), connection.cursor() as cursor:
+    with contained("requests_not_logged", count=len(entries)):
         rows = [_row(entry) for entry in entries]
-        cursor.execute(_WRITE, [_array(row[field.name] for row in rows) for field in _COLUMNS])
+        prepared.execute(_WRITE, [_array([row[field.name] for row in rows]) for field in _COLUMNS])
 
 
 def _row(entry: Entry) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -220,7 +219,7 @@ def test_whatever_is_in_an_entry_is_written_as_it_is() -> None:
     """The array that a column is written by has signs of its own."""
     merchant = make_merchant()
     odd = ['"', "\\", '\\"', "{a,b}", "NULL", "null", " a ", "", "'", "%s", "\n\t\r", "é\U0001f600", "}'::text[]); --"]
-    recording.write([replace(entry(merchant), path=text, reply=text.encode()) for text in odd])
+    recording.write([entry(merchant)._replace(path=text, reply=text.encode()) for text in odd])
     written = LoggedRequest.objects.values_list("path", "reply", "address")
     assert sorted(written) == sorted((text, text, None) for text in odd)
 
@@ -296,7 +295,7 @@ def test_what_is_too_old_goes(settings: Settings) -> None:
     now, merchant = timezone.now(), make_merchant()
     for days in (0, 29, 31):
         then = ids.first_uuid_at(now - timedelta(days=days))
-        recording.write([replace(entry(merchant), id=ids.new_uuid(then.int >> 80))])
+        recording.write([entry(merchant)._replace(id=ids.new_uuid(then.int >> 80))])
     assert purge(now=now) == 1
     assert LoggedRequest.objects.count() == 2
     settings.REQUESTS_KEPT_DAYS = 0
