@@ -124,7 +124,7 @@ def _refuse(environ: Environ, start_response: Start) -> list[bytes]:
 with ending_in_a_line():
     require_role_at_start()
 connection.close()  # requests are served by other threads
-_ = get_resolver().url_patterns  # loads the pages, for which the first request would wait
+_pages = get_resolver().url_patterns  # loads the pages, for which the first request would wait
 gc.freeze()
 gc.enable()
 for _ in range(settings.WEB_THREADS):
