@@ -17,7 +17,7 @@ from typing import Any, Final
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-gc.disable()  # nothing that is loaded becomes garbage, and looking for it takes a fifth of the time, as of a long list
+gc.disable()  # nothing that is loaded becomes garbage, and looking for it takes a fifth of the time
 
 answer = get_wsgi_application()
 
