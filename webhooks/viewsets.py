@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
-from config.api.pagination import ListQuery, UncountedEnvelope
+from config.api.pagination import Envelope, ListQuery
 from config.api.renderers import format_instant
 from config.api.schema import refuses
 from merchants.access.scopes import Scope
@@ -49,6 +49,9 @@ from webhooks.services import (
     send_test,
     update_endpoint,
 )
+
+MOST_COUNTED = 1_000
+"""Events and deliveries that are counted for a list: to count millions takes longer than to read a page of them."""
 
 
 class WebhookViewSet(MerchantViewSet):
@@ -213,11 +216,17 @@ class WebhookViewSet(MerchantViewSet):
         return self.find(ids.WEBHOOK, public_id, Endpoint.objects.of(self.merchant, self.environment).existing())
 
 
+class EndlessEnvelope(Envelope):
+    """Of lists that grow with every payment, which nobody pages to their end."""
+
+    total_meaning = f"How many records match: exact up to {MOST_COUNTED:,}, and never more."
+
+
 class EventViewSet(MerchantViewSet):
     """Events, whether or not any endpoint was sent them."""
 
     scopes: ClassVar = {"list": Scope.WEBHOOKS_READ, "retrieve": Scope.WEBHOOKS_READ}
-    pagination_class = UncountedEnvelope
+    pagination_class = EndlessEnvelope
 
     @extend_schema(
         summary="List events",
@@ -233,7 +242,7 @@ class EventViewSet(MerchantViewSet):
             filters={"type": "type"},
             prepare=complete,
             render=event_record,
-            is_counted=False,
+            most_counted=MOST_COUNTED,
         )
 
     @extend_schema(
@@ -250,7 +259,7 @@ class EventViewSet(MerchantViewSet):
 class DeliveryViewSet(MerchantViewSet):
     """Deliveries of events to endpoints, and their attempts."""
 
-    pagination_class = UncountedEnvelope
+    pagination_class = EndlessEnvelope
     scopes: ClassVar = {
         "list": Scope.WEBHOOKS_READ,
         "retrieve": Scope.WEBHOOKS_READ,
@@ -270,7 +279,7 @@ class DeliveryViewSet(MerchantViewSet):
             kind=ids.DELIVERY,
             filters={name: name for name in ("endpoint", "event", "status")},
             render=delivery_record,
-            is_counted=False,
+            most_counted=MOST_COUNTED,
         )
 
     @extend_schema(

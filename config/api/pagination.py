@@ -98,7 +98,7 @@ def page(
     *,
     public_id: ids.PublicId,
     render: Callable[[Any], Any],
-    total: Callable[[KeyRange], int] | None,
+    total: Callable[[KeyRange], int],
     narrow: Q | None = None,
     read: Callable[[QuerySet[Any, Any]], Sequence[Any]] = list,
     prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
@@ -106,9 +106,9 @@ def page(
     """One page as the list envelope.
 
     `own` is every record the caller may see: a cursor must be one of them, whatever the filters leave over. `query` is
-    a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys;
-    None where nothing is counted. `read` runs the query. `prepare` gets all rows of the page and returns what is
-    rendered; it can read for all rows at once.
+    a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys.
+    `read` runs the query. `prepare` gets all rows of the page and returns what is rendered; it can read for all rows at
+    once.
     """
     keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
     rows = own.filter(keys.condition)
@@ -129,7 +129,7 @@ def page(
         "object": "list",
         "data": [render(row) for row in shown],
         "hasMore": len(found) > limit,
-        "totalCount": None if total is None else 0 if keys.is_empty else total(keys),
+        "totalCount": 0 if keys.is_empty else total(keys),
     }
 
 
@@ -137,7 +137,6 @@ class Envelope(BasePagination):
     """The envelope of a list by `page`, for the reference. Each list's query serializer names its parameters."""
 
     total_meaning = "How many records match, exactly."
-    is_counted = True
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -150,22 +149,12 @@ class Envelope(BasePagination):
                     "type": "boolean",
                     "description": "True when more records follow; with `ending_before`, when newer ones do.",
                 },
-                "totalCount": {
-                    "type": "integer" if self.is_counted else "null",
-                    "description": self.total_meaning,
-                },
+                "totalCount": {"type": "integer", "description": self.total_meaning},
             },
         }
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         return []
-
-
-class UncountedEnvelope(Envelope):
-    """Of a list without an end, of which to count all would cost more than to read a page."""
-
-    total_meaning = "Always null: this list has no end. `hasMore` says whether more records follow."
-    is_counted = False
 
 
 def _key_of(cursor: str, own: QuerySet[Any, Any], public_id: ids.PublicId, param: str) -> uuid.UUID:

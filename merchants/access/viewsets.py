@@ -222,14 +222,13 @@ class MerchantViewSet(GenericViewSet[Any]):
         prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
         counted: counting.Counted | None = None,
         most_counted: int | None = None,
-        is_counted: bool = True,
     ) -> Response:
         """A page of the list, as `config.api.pagination.page` makes it.
 
         `filters` names the column for each parameter of the query that narrows the list, which may have several values,
         and `narrow` is what else does. Records that are `counted` by
         status are not counted anew as long as nothing else narrows them. Of a list without an end `most_counted` is
-        how far the total counts, and one that is not counted at all has none.
+        how far the total counts.
         """
         chosen = {column: query[name] for name, column in filters.items() if name in query}
         matching = narrow or Q()
@@ -249,14 +248,7 @@ class MerchantViewSet(GenericViewSet[Any]):
             )
 
         shown = page(
-            own,
-            query,
-            public_id=kind,
-            narrow=matching,
-            read=read,
-            prepare=prepare,
-            render=render,
-            total=total if is_counted else None,
+            own, query, public_id=kind, narrow=matching, read=read, prepare=prepare, render=render, total=total
         )
         return Response(shown)
 

@@ -104,7 +104,7 @@ def test_the_list_is_filtered_by_endpoint_event_status_and_time() -> None:
 
     def found(query: str) -> set[tuple[str, str]]:
         reply = client.call("GET", f"/deliveries?limit=100&{query}").json()
-        assert (reply["totalCount"], reply["hasMore"]) == (None, False)
+        assert reply["totalCount"] == len(reply["data"])
         return {(record["endpoint"], record["event"]) for record in reply["data"]}
 
     everywhere = {(endpoint.public_id, event.public_id) for endpoint in (first, second) for event in (early, late)}
@@ -123,7 +123,7 @@ def test_the_list_is_filtered_by_endpoint_event_status_and_time() -> None:
     assert found(f"endpoint={unknown(ids.WEBHOOK)}") == set()
     assert found(f"event={unknown(ids.EVENT)}") == set()
     stranger = client_of(make_merchant())
-    assert stranger.call("GET", f"/deliveries?endpoint={first.public_id}").json()["data"] == []
+    assert stranger.call("GET", f"/deliveries?endpoint={first.public_id}").json()["totalCount"] == 0
 
 
 @pytest.mark.parametrize(

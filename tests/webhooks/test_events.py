@@ -16,6 +16,7 @@ from payments.services import cancel_payment
 from tests.factories import make_merchant
 from tests.payments.scenes import STELLAR, make_payment, pay_and_confirm
 from tests.webhooks.scenes import PRODUCTION, answer, client_of, keys_of, make_event, refusal, unknown
+from webhooks import viewsets
 from webhooks.events import catalogue as catalogue
 from webhooks.events import recording
 from webhooks.events.recording import build_event, record_events
@@ -70,14 +71,21 @@ def test_the_list_is_newest_first_and_filtered_by_type_and_time() -> None:
     client = client_of(payment.merchant)
     reply = client.call("GET", "/events").json()
     assert [record["type"] for record in reply["data"]] == ["payment.completed", "payment.created"]
-    assert (reply["totalCount"], reply["hasMore"]) == (None, False)
+    assert (reply["totalCount"], reply["hasMore"]) == (2, False)
     only = client.call("GET", "/events?type=payment.completed").json()
-    assert [record["type"] for record in only["data"]] == ["payment.completed"]
-    assert client.call("GET", "/events?created_gte=2199-01-01").json()["data"] == []
+    assert ([record["type"] for record in only["data"]], only["totalCount"]) == (["payment.completed"], 1)
+    assert client.call("GET", "/events?created_gte=2199-01-01").json()["totalCount"] == 0
     page = client.call("GET", "/events?limit=1").json()
     rest = client.call("GET", f"/events?limit=1&starting_after={page['data'][0]['id']}")
-    assert (page["hasMore"], page["totalCount"]) == (True, None)
+    assert (page["hasMore"], page["totalCount"]) == (True, 2)
     assert keys_of(rest) == [reply["data"][1]["id"]]
+
+
+def test_a_list_counts_no_further_than_its_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = pay_and_confirm(make_payment())
+    monkeypatch.setattr(viewsets, "MOST_COUNTED", 1)
+    for path in ("/events", "/events?type=payment.created"):
+        assert client_of(payment.merchant).call("GET", path).json()["totalCount"] == 1
 
 
 @pytest.mark.parametrize(

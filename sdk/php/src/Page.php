@@ -17,8 +17,8 @@ final class Page implements \IteratorAggregate
     /** @var list<T> the records of this page */
     public readonly array $data;
     public readonly bool $hasMore;
-    /** How many records match on all pages; null of events and deliveries. */
-    public readonly ?int $totalCount;
+    /** How many records match on all pages. */
+    public readonly int $totalCount;
 
     /**
      * @param class-string<T> $model
@@ -36,7 +36,7 @@ final class Page implements \IteratorAggregate
         $records = is_array($reply['data'] ?? null) ? array_values($reply['data']) : [];
         $this->data = array_map($this->model::of(...), $records);
         $this->hasMore = (bool) ($reply['hasMore'] ?? false);
-        $this->totalCount = isset($reply['totalCount']) ? (int) $reply['totalCount'] : null;
+        $this->totalCount = (int) ($reply['totalCount'] ?? count($records));
     }
 
     /**

@@ -44,15 +44,15 @@ export class Call<T> implements Promise<T> {
 export interface ListReply<T> {
   readonly data: T[];
   readonly hasMore: boolean;
-  readonly totalCount: number | null;
+  readonly totalCount: number;
 }
 
 /** One page of a list. Iterating over it goes on to the pages after it. */
 export class Page<T> implements AsyncIterable<T> {
   readonly data: T[];
   readonly hasMore: boolean;
-  /** How many records match, exactly; null of events and deliveries. */
-  readonly totalCount: number | null;
+  /** How many records match, exactly. */
+  readonly totalCount: number;
   readonly #fetchAfter: (last: T) => Promise<Page<T>>;
 
   constructor(list: ListReply<T>, fetchAfter: (last: T) => Promise<Page<T>>) {

@@ -16,14 +16,14 @@ LARGEST_PAGE = 100
 
 
 class BasePage(Generic[T]):
-    """`data` of one page; `total_count` is exact under all filters, and None of events and deliveries."""
+    """`data` of one page; `total_count` is exact under all filters."""
 
     def __init__(self, type_: Callable[..., T], response: httpx.Response, call: Call) -> None:
         found = json_of(response)
         make = getattr(type_, "from_json", type_)
         self.data: list[T] = [make(one) for one in found["data"]]
         self.has_more: bool = found["hasMore"]
-        self.total_count: int | None = found["totalCount"]
+        self.total_count: int = found["totalCount"]
         self._call = call
         # A list that ends before a record goes on to newer ones, from its first record.
         self._direction = "ending_before" if call.query.get("ending_before") else "starting_after"
@@ -32,8 +32,7 @@ class BasePage(Generic[T]):
 
     def __repr__(self) -> str:
         more = ", more follow" if self.has_more else ""
-        of = "" if self.total_count is None else f" of {self.total_count}"
-        return f"<{type(self).__name__} of {len(self.data)}{of}{more}>"
+        return f"<{type(self).__name__} of {len(self.data)} of {self.total_count}{more}>"
 
     @property
     def _next(self) -> Call | None:
