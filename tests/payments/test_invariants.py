@@ -159,6 +159,7 @@ def test_a_flipped_status_is_found(paid: Payment) -> None:
             "find out who wrote the status; only services may",
             environment="sandbox",
             network="ethereum",
+            key=paid.pk,
         )
     ]
 
@@ -233,7 +234,7 @@ def test_an_altered_deposit_is_found_by_payment_books_and_chain(paid: Payment) -
     found, merchant = findings(), ids.MERCHANT.encode(paid.merchant_id)
     assert {code: [(each.subject, each.delta) for each in some] for code, some in found.items()} == {
         "I6": [(f"payment {paid.pk}: received", -7)],
-        "I10": [("sandbox ethereum USDC", -7)],
+        "I10": [(f"deposit sandbox:{deposit}: USDC", -7)],
         "I12": [(f"deposit {deposit}", -7)],
         "I12d": [(f"{paid.deposit_address} USDC of payment {paid.public_id}, merchant {merchant}", -7)],
     }
@@ -293,10 +294,11 @@ def test_a_height_that_was_altered_is_no_loss(paid: Payment) -> None:
     ],
 )
 def test_a_hidden_deposit_is_found(paid: Payment, sql: str) -> None:
-    vandalise(sql, paid.deposits.get().pk)
+    deposit = paid.deposits.get()
+    vandalise(sql, deposit.pk)
     scope = Scope(environments=(SANDBOX,))
     known = {each.code: each for each in registered()}
-    assert "sandbox ethereum USDC" in {finding.subject for finding in known["I10"].check(scope)}
+    assert f"deposit sandbox:{deposit}: USDC" in {finding.subject for finding in known["I10"].check(scope)}
 
 
 def test_a_deposit_taken_from_its_payment_is_found(paid: Payment) -> None:
@@ -310,13 +312,14 @@ def test_a_deposit_booked_elsewhere_than_it_says_is_found(paid: Payment) -> None
 
 
 def test_a_posting_of_another_kind_is_found(paid: Payment) -> None:
+    deposit = paid.deposits.get()
     vandalise(
         "UPDATE ledger_posting SET kind = 'sweep_final' WHERE kind = 'deposit_credited' AND reference LIKE %s",
-        f"sandbox:ethereum:{paid.deposits.get().transaction_hash}:%",
+        f"sandbox:ethereum:{deposit.transaction_hash}:%",
     )
     found = findings()
     assert [(each.subject, each.expected, each.actual) for each in found["I10"]] == [
-        ("sandbox ethereum USDC", 100_000_000, 0)
+        (f"deposit sandbox:{deposit}: USDC", 100_000_000, 0)
     ]
 
 
@@ -422,7 +425,8 @@ def test_the_chain_is_asked_about_recent_deposits_only(paid: Payment) -> None:
     deposit = paid.deposits.get()
     vandalise("UPDATE payments_deposit SET amount = amount + 7 WHERE id = %s", deposit.pk)
     check = {each.code: each for each in registered()}["I12"].check
-    assert list(check(Scope(since=deposit.seen_at)))
-    assert not list(check(Scope(since=deposit.seen_at + timedelta(seconds=1))))
+    seen_at = ids.created_at_of(deposit.pk)
+    assert list(check(Scope(since=seen_at)))
+    assert not list(check(Scope(since=seen_at + timedelta(seconds=1))))
     assert not list(check(Scope(network=STELLAR)))
     assert not list({each.code: each for each in registered()}["C1"].check(Scope(since=deposit.seen_at)))
