@@ -6,13 +6,18 @@ index that is walked from end to end is as dear as a table.
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
+from config.database import prepared
+from payments.records import rows_of_one
 from tests.bench.million import Fill
 from tests.dashboard.addresses import make_records
 from tests.factories import ApiClient, api_client, make_key, make_merchant
@@ -56,6 +61,20 @@ def test_a_page_of_a_list_meets_few_rows(settings: Settings, monkeypatch: pytest
         assert met("SELECT COUNT(*) FROM webhooks_event")  # what a count of all would be found by
         cursor.execute("DROP INDEX payment_list_by_status")
     assert dear(client, "/payments?status=refunded")
+
+
+@pytest.mark.django_db
+def test_a_payment_is_read_by_its_key_even_by_a_plan_of_an_empty_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a plan is kept until the table is analysed, while payments come in."""
+    asked: list[str] = []
+    monkeypatch.setattr(prepared, "rows", lambda sql, parameters: asked.append(sql) or [])
+    rows_of_one(make_merchant(), "sandbox", uuid.uuid4())
+    numbers = count(1)
+    with connection.cursor() as cursor:
+        cursor.execute("SET plan_cache_mode = force_generic_plan")
+        cursor.execute(f"PREPARE one (uuid, uuid, text) AS {re.sub('%s', lambda _: f'${next(numbers)}', asked[0])}")
+        cursor.execute("EXPLAIN EXECUTE one (gen_random_uuid(), gen_random_uuid(), 'sandbox')")
+        assert "Index Scan using payments_payment_pkey" in str(cursor.fetchall())
 
 
 def dear(client: ApiClient, address: str) -> list[str]:
