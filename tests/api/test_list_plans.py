@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 import pytest
@@ -67,7 +67,12 @@ def test_a_page_of_a_list_meets_few_rows(settings: Settings, monkeypatch: pytest
 def test_a_payment_is_read_by_its_key_even_by_a_plan_of_an_empty_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such a plan is kept until the table is analysed, while payments come in."""
     asked: list[str] = []
-    monkeypatch.setattr(prepared, "rows", lambda sql, parameters: asked.append(sql) or [])
+
+    def note(sql: str, parameters: Sequence[object]) -> list[object]:
+        asked.append(sql)
+        return []
+
+    monkeypatch.setattr(prepared, "rows", note)
     rows_of_one(make_merchant(), "sandbox", uuid.uuid4())
     numbers = count(1)
     with connection.cursor() as cursor:
