@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -107,8 +107,26 @@ def _medians(found: list[Round], look: str) -> list[float]:
     return [median(part) for part in zip(*(each.looks[look] for each in found), strict=True)]
 
 
-def _measured() -> tuple[list[Round], list[float]]:
-    """By round: the phases of a payment, and a bare insert."""
+def complete(payments: int, *, between: Callable[[], object]) -> int:
+    """Complete payments with three webhooks each, requests logged; returns how many: whole rounds.
+
+    `between` is called after every third round.
+    """
+    from merchants.request_log.recording import RECORDER
+
+    rounds = -(-payments // PAYMENTS)
+    with _business() as (issued, answered):
+        for number in range(rounds):
+            _round(issued, answered, looks=False)
+            if number % 3 == 2:
+                between()
+    RECORDER.end()
+    return rounds * PAYMENTS
+
+
+@contextmanager
+def _business() -> Iterator[tuple[IssuedKey, Callable[[], int]]]:
+    """A merchant's key, with three webhooks that are received, and how many were."""
     from config.environments import Environment
     from merchants.services import issue_api_key, open_merchant
     from webhooks.services import register_endpoint
@@ -123,17 +141,23 @@ def _measured() -> tuple[list[Round], list[float]]:
                 url=f"http://{HOST}:{port}/hook/{event}",
                 events=[event],
             )
-        rounds, bare = [], []
+        yield issued, lambda: answered.value
+
+
+def _measured() -> tuple[list[Round], list[float]]:
+    """By round: the phases of a payment, and a bare insert."""
+    rounds, bare = [], []
+    with _business() as (issued, answered):
         for turn in range(ROUNDS + 2):
             of_bare = _bare_insert(issued)
-            of_payment = _round(issued, lambda: answered.value)
+            of_payment = _round(issued, answered)
             if turn > 1:  # before, PostgreSQL's caches and plans are new
                 bare.append(of_bare)
                 rounds.append(of_payment)
     return rounds, bare
 
 
-def _round(issued: IssuedKey, answered: Callable[[], int]) -> Round:
+def _round(issued: IssuedKey, answered: Callable[[], int], *, looks: bool = True) -> Round:
     from config.environments import Environment
     from merchants import tasks as merchant_tasks
     from payments import tasks
@@ -176,7 +200,7 @@ def _round(issued: IssuedKey, answered: Callable[[], int]) -> Round:
     timed("counted", lambda: (merchant_tasks.fold_counts(), tasks.fold_turnover(), tasks.index_payments()))
     _require_completed(made)
     left = [(after - before) / PAYMENTS for before, after in zip(there, _left_behind(), strict=True)]
-    return Round(spent, own, _looked_at(client, made), *left)
+    return Round(spent, own, _looked_at(client, made) if looks else {}, *left)
 
 
 def _looked_at(client: ApiClient, made: list[Payment]) -> Mapping[str, tuple[float, float]]:
