@@ -117,9 +117,15 @@ BEHIND_TRANSACTION_POOLER = direct is not None
 """Whether DATABASE_URL is a pooler that lends its sessions for one database transaction each."""
 
 
+KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+"""Each side notices within half a minute that the other has disappeared, not after hours: a process loses its server,
+and the server frees what a lost machine has locked."""
+
+
 def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]:
     """Django's settings of this database. A pooler of transactions takes no limits at the start of a connection."""
-    limits = " ".join(f"-c {name}={value}" for name, value in DATABASE_LIMITS.items())
+    at_server = {name if name.startswith("tcp") else f"tcp_{name}": value for name, value in KEEPALIVES.items()}
+    limits = " ".join(f"-c {name}={value}" for name, value in (DATABASE_LIMITS | at_server).items())
     return {
         **database,
         "ENGINE": "config.database.pooled" if is_pooled else "config.database.postgresql",
@@ -129,11 +135,7 @@ def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]
         "OPTIONS": {
             "application_name": "ballast",
             "connect_timeout": 3 if is_pooled else 5,
-            # A server that disappears is noticed after half a minute, not after hours.
-            "keepalives_idle": 10,
-            "keepalives_interval": 5,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 30_000,
+            **KEEPALIVES,
             **({} if is_pooled else {"options": limits}),
             **database.get("OPTIONS", {}),
         },

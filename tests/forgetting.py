@@ -15,6 +15,7 @@ REMEMBERED: dict[tuple[str, str], object] = {
     ("config.periodic.due_work", "_built"): None,
     ("config.periodic.task_runs", "_clock_due_at"): 0.0,
     ("config.periodic.task_runs", "_noted_at"): {},
+    ("payments.deposits.watching", "_not_given_back"): {},
     ("webhooks.events.recording", "_woken_at"): float("-inf"),
 }
 """Each name of the product that a `global` statement changes, with what it is at the start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -50,6 +51,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         except DatabaseError as error:
             logger.warning("beat_database_unreachable", extra={"error": str(error)})
             self._resign()
+            connections["default"].close()  # lost as well, and nothing else here would open it again
             elected = False
         except SessionShared as error:
             logger.critical("beat_has_no_session_of_its_own", extra={"error": str(error)})
@@ -105,23 +107,20 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             with self._connection.cursor() as cursor:
                 cursor.execute(TICK)
             return True
-        connection = new_session()
-        try:
-            require_own_session(connection)
-        except SessionShared:
-            connection.close()
-            raise
-        with connection.cursor() as cursor:
-            cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
-            [elected] = cursor.fetchone() or [False]
-            if elected:
+        with ExitStack() as unless_elected:
+            session = new_session()
+            unless_elected.callback(session.close)  # at once: one that is left to the garbage collector holds the lock
+            require_own_session(session)
+            with session.cursor() as cursor:
+                cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
+                [elected] = cursor.fetchone() or [False]
+                if not elected:
+                    return False
                 cursor.execute(TICK)
-        if not elected:
-            connection.close()
-            return False
-        logger.info("beat_elected")
-        self._take_up_schedule()
-        self._connection = connection
+            logger.info("beat_elected")
+            self._take_up_schedule()
+            unless_elected.pop_all()
+        self._connection = session
         return True
 
     def _take_up_schedule(self) -> None:

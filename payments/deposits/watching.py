@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+from django.db import Error as DatabaseFault
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -36,6 +37,10 @@ logger = structlog.get_logger(__name__)
 
 LEASE = timedelta(seconds=60)
 
+_not_given_back: dict[tuple[str, str], datetime] = {}
+"""By environment and network, the end of the last lease that this process could not give back, as the database was
+away: it may take that one again at once."""
+
 RESCANS_AT_ONCE = 20
 """Number of on-chain transactions that are rescanned after a scan, on request."""
 
@@ -49,10 +54,15 @@ def watch_network(environment: str, network: str) -> bool:
     The chain is queried between two short database transactions: one that takes the lease, one that records. A provider
     that fails leaves everything as it was, and the next round tries again.
     """
+    global _not_given_back
     cursor = _lease(environment, network)
     if cursor is None:
         return False
-    is_more = _read(cursor)
+    try:
+        is_more = _read(cursor)
+    except DatabaseFault:
+        _not_given_back = {**_not_given_back, (environment, network): cursor.leased_until}
+        raise
     task_runs.note(task_runs.WATCHER, f"{environment} {network}")
     return is_more
 
@@ -88,7 +98,8 @@ def _lease(environment: str, network: str) -> ScanCursor | None:
         return None
     now = database_now()
     here = ScanCursor.objects.filter(environment=environment, network=network)
-    mine = here.filter(has_come("leased_until", now, longest=LEASE))
+    lost = Q(leased_until=_not_given_back.get((environment, network)))
+    mine = here.filter(has_come("leased_until", now, longest=LEASE) | lost)
     leased = lease_one(mine, "leased_until", until=now + LEASE)
     if leased is None and not here.exists():
         first = ScanCursor(environment=environment, network=network, leased_until=now)

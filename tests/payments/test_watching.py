@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -233,6 +233,30 @@ def test_the_lease_is_there_while_the_network_is_asked(monkeypatch: pytest.Monke
     [leased_until] = leases
     assert before + watching.LEASE <= leased_until <= timezone.now() + watching.LEASE
     assert cursor_of(STELLAR).leased_until <= timezone.now()
+
+
+def test_a_watcher_whose_database_was_away_takes_its_lease_again_and_another_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    payment = make_payment(STELLAR)
+    watch()
+    pay(payment)
+    mine(STELLAR)
+
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError("the database is away")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(watching, "_record_scan", away)
+        failing.setattr(watching, "_record_failure", away)
+        with pytest.raises(OperationalError):
+            watch_network(SANDBOX, STELLAR)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(watching, "_not_given_back", {})
+        watch_network(SANDBOX, STELLAR)
+        assert Deposit.objects.count() == 0
+    watch_network(SANDBOX, STELLAR)
+    assert Deposit.objects.count() == 1
 
 
 def test_a_stale_scan_is_dropped() -> None:

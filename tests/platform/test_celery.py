@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import logging
 import os
@@ -250,6 +251,25 @@ def test_a_beat_that_loses_its_connection_stops_scheduling(schedulers: list[Elec
     tick_until_elected(second)
     assert first.tick() == STANDBY_SECONDS  # it notices
     assert first.tick() == STANDBY_SECONDS  # and finds another one elected
+    assert messages() == ["reports merchants.purge_requests"]
+
+
+def test_a_beat_that_cannot_take_up_the_schedule_leaves_the_lock_to_the_other(
+    schedulers: list[ElectedScheduler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a fail-over: its own session is new, and the connection that it reads the last runs by was lost."""
+    first, second = schedulers
+
+    def lost() -> None:
+        raise DatabaseError("the connection was lost")
+
+    monkeypatch.setattr(first, "_take_up_schedule", lost)
+    gc.disable()
+    try:
+        assert first.tick() == STANDBY_SECONDS
+        tick_until_elected(second)
+    finally:
+        gc.enable()
     assert messages() == ["reports merchants.purge_requests"]
 
 
