@@ -18,8 +18,8 @@ from django.db.models.expressions import RawSQL
 
 from config import ids
 from config.api.pagination import KeyRange
+from config.database import prepared
 from config.database.counters import FOLD_BATCH, MADE_AT, Counter, fold, require_transaction
-from config.database.replica import reading_cursor
 from merchants.models import RecordCount, RecordCountDelta
 
 _BUCKET = ("merchant_id", "environment", "kind", "status", "day")
@@ -116,9 +116,8 @@ def total(
 ) -> int:
     """Number of records of the merchant with one of the statuses (None: any) and a key in the range."""
     sql, params = _total(counted, merchant_id, environment, statuses, keys)
-    with reading_cursor() as cursor:
-        cursor.execute(f"SELECT {sql}", params)
-        return int(cursor.fetchone()[0])
+    [(found,)] = prepared.rows(f"SELECT {sql}", params)
+    return int(found)
 
 
 def total_of_list(

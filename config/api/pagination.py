@@ -111,9 +111,8 @@ def page(
     once.
     """
     keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
-    rows = own.filter(keys.condition)
-    if narrow is not None:
-        rows = rows.filter(narrow)
+    matching = keys.condition if narrow is None else keys.condition & narrow
+    rows = own.filter(matching) if matching else own
     after, before = query.get("starting_after"), query.get("ending_before")
     if after is not None and before is not None:
         raise InvalidParameter("Send starting_after or ending_before, not both.", param="ending_before")

@@ -47,12 +47,12 @@ from payments.claims.claims import claim_record, explain_claim, parse_transactio
 from payments.links.known_wallets import own_wallets
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
+from payments.record_rows import page_rows, payment_row
 from payments.records import (
-    Records,
     discrepancy_record,
     newest_refunds,
-    rows_of_one,
-    rows_of_page,
+    record_of,
+    shown_record,
     timeline_entry,
     transfer_record,
 )
@@ -140,7 +140,7 @@ class PaymentViewSet(MerchantViewSet):
         if not wanted:
             return Response(self._shown(payment_id))
         payment = self._payment(payment_id)
-        record = _record(payment)
+        record = record_of(payment)
         if "discrepancies" in wanted:
             newest = payment.discrepancies.order_by("-pk")[:MAX_LIMIT]
             record["discrepancies"] = [discrepancy_record(each) for each in newest]
@@ -156,7 +156,7 @@ class PaymentViewSet(MerchantViewSet):
         responses=PaymentSchema(many=True),
     )
     def list(self, request: Request) -> Response:
-        records, query = Records(), read_query(PaymentListQuery, request)
+        query = read_query(PaymentListQuery, request)
         return self.listed(
             Payment.objects.of(self.merchant, self.environment),
             query,
@@ -169,9 +169,8 @@ class PaymentViewSet(MerchantViewSet):
                 "paymentLink": "payment_link",
             },
             narrow=conditions_of(query),
-            read=rows_of_page,
-            prepare=records.read_rows,
-            render=records.of,
+            read=page_rows,
+            render=shown_record,
             counted=PAYMENTS,
         )
 
@@ -188,7 +187,7 @@ class PaymentViewSet(MerchantViewSet):
     def update(self, request: Request, payment_id: str) -> Response:
         payment = self._payment(payment_id)
         body = read_body(PaymentChangesSerializer, request)
-        return Response(_record(update_payment(payment, body.to_changes())))
+        return Response(record_of(update_payment(payment, body.to_changes())))
 
     @refuses(PaymentNotCancellable)
     @extend_schema(
@@ -200,7 +199,7 @@ class PaymentViewSet(MerchantViewSet):
     )
     def cancel(self, request: Request, payment_id: str) -> Response:
         read_body(EmptySerializer, request)
-        return Response(_record(cancel_payment(self._payment(payment_id))))
+        return Response(record_of(cancel_payment(self._payment(payment_id))))
 
     @refuses(PaymentNotClosable, NetworkUnavailable)
     @extend_schema(
@@ -215,7 +214,7 @@ class PaymentViewSet(MerchantViewSet):
     )
     def close(self, request: Request, payment_id: str) -> Response:
         read_body(EmptySerializer, request)
-        return Response(_record(close_payment(self._payment(payment_id))))
+        return Response(record_of(close_payment(self._payment(payment_id))))
 
     @refuses(ScenarioNotPossible)
     @extend_schema(
@@ -242,7 +241,7 @@ class PaymentViewSet(MerchantViewSet):
                 "scenario": scenario,
                 "description": expected,
                 "transactionHash": transaction_hash,
-                "payment": _record(self._payment(payment_id)),
+                "payment": record_of(self._payment(payment_id)),
             }
         )
 
@@ -319,11 +318,11 @@ class PaymentViewSet(MerchantViewSet):
 
     def _shown(self, public_id: str) -> dict[str, Any]:
         """The record of a payment of which no more than that is needed."""
-        key, records = ids.PAYMENT.decode(public_id), Records()
-        found = records.read_rows(rows_of_one(self.merchant, self.environment, key)) if key else []
-        if not found:
+        key = ids.PAYMENT.decode(public_id)
+        found = payment_row(self.merchant, self.environment, key) if key else None
+        if found is None:
             raise no_such(ids.PAYMENT, public_id)
-        return records.of(found[0])
+        return shown_record(found)
 
     def _payment(self, public_id: str) -> Payment:
         return self.find(ids.PAYMENT, public_id, Payment.objects.of(self.merchant, self.environment))
@@ -371,7 +370,3 @@ class QuoteViewSet(MerchantViewSet):
     def retrieve(self, request: Request) -> Response:
         query = read_query(QuoteQuery, request)
         return Response(quote_record(self.merchant, self.environment, query))
-
-
-def _record(payment: Payment) -> dict[str, Any]:
-    return Records().of_payment(payment)

@@ -36,7 +36,7 @@ from payments.dashboard.timeline import timeline_of
 from payments.deposits.models import ScanCursor
 from payments.models import UNPAID_FOR_GOOD, Discrepancy, NamedTransaction, Payment
 from payments.rates.tables import source_in_words
-from payments.records import TRANSFERS_SHOWN
+from payments.record_rows import TRANSFERS_SHOWN
 from payments.services import cancel_payment, update_payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 from payments.suspense import attribution, suggestions

@@ -13,7 +13,7 @@ from merchants.models import Merchant as MerchantRow
 from merchants.serializers import balance_records
 from payments.chains import registry
 from payments.models import Payment as PaymentRow
-from payments.records import Records
+from payments.records import record_of
 from settlements.models import Settlement as SettlementRow
 from settlements.plans.reading import statement_of
 from tests.accounts import balance
@@ -108,7 +108,7 @@ class ComparedWorld(World):
     def _compare_with_last_event(self, row: PaymentRow) -> None:
         """The last event carries the record as the API shows it now, and every version has an event."""
         last = Event.objects.about(row.pk).order_by("-version", "-id")[0]
-        record = orjson.loads(render_json(Records().of_payment(row)))
+        record = orjson.loads(render_json(record_of(row)))
         told = orjson.loads(render_json(last.payload))
         names = record.keys() - FOLLOWS_THE_NETWORK
         self.compared += len(names)

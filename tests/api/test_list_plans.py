@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from config.database import prepared
-from payments.records import rows_of_one
+from payments.record_rows import payment_row
 from tests.bench.million import Fill
 from tests.dashboard.addresses import make_records
 from tests.factories import ApiClient, api_client, make_key, make_merchant
@@ -68,12 +68,12 @@ def test_a_payment_is_read_by_its_key_even_by_a_plan_of_an_empty_table(monkeypat
     """Such a plan is kept until the table is analysed, while payments come in."""
     asked: list[str] = []
 
-    def note(sql: str, parameters: Sequence[object]) -> list[object]:
+    def note(sql: str, parameters: Sequence[object], **_: object) -> list[object]:
         asked.append(sql)
         return []
 
     monkeypatch.setattr(prepared, "rows", note)
-    rows_of_one(make_merchant(), "sandbox", uuid.uuid4())
+    payment_row(make_merchant(), "sandbox", uuid.uuid4())
     numbers = count(1)
     with connection.cursor() as cursor:
         cursor.execute("SET plan_cache_mode = force_generic_plan")

@@ -21,7 +21,7 @@ from payments import tasks
 from payments.checkout import mailing
 from payments.checkout.payer import look_at
 from payments.models import PayerContact, Payment
-from payments.records import Records
+from payments.records import record_of
 from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from tests.dashboard.paying import make, view_of
@@ -243,7 +243,7 @@ def test_nobody_is_shown_the_address_or_can_put_another_in_its_place() -> None:
     for path in ("", "/mail", "/status", "/claim"):
         assert "payer.example" not in page_of(payment, path)
     assert "We will mail you" in page_of(payment)
-    said = repr([Records().of_payment(payment), *Event.objects.values(), *AttemptCount.objects.values()])
+    said = repr([record_of(payment), *Event.objects.values(), *AttemptCount.objects.values()])
     assert "payer.example" not in said
 
 

@@ -36,7 +36,7 @@ from payments.deposits.balance_changes import record_balance_changes
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy, Payment
-from payments.records import Records
+from payments.records import record_of
 from payments.services import NewPayment, create_payment
 from payments.states import DiscrepancyStatus
 from payments.transfers.postings import payout_account
@@ -309,7 +309,7 @@ def assert_events_tell_the_records() -> None:
     """The last event of every payment carries its record as it is, but for what follows the network."""
     for payment in Payment.objects.filter(untold=[], assess_at__isnull=True):
         last = Event.objects.about(payment.pk).order_by("-version", "-id")[0]
-        record = orjson.loads(render_json(Records().of_payment(payment)))
+        record = orjson.loads(render_json(record_of(payment)))
         names = last.payload.keys() - FOLLOWS_THE_NETWORK - {"qrCode"}  # which is left out of stored events
         told = orjson.loads(render_json(last.payload))
         assert {name: told[name] for name in names} == {name: record[name] for name in names}, last

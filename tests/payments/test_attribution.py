@@ -19,7 +19,7 @@ from merchants.roles import Role
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import Deposit, Discrepancy, Payment
-from payments.records import Records
+from payments.records import record_of
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.suggestions import similar_memos, suggested_payment, suggestions
 from tests.dashboard.conftest import browser_of
@@ -300,7 +300,7 @@ def test_a_memo_that_disagrees_with_the_muxed_id_is_kept_and_listed() -> None:
     listed = client.get(reverse("admin:payments_deposit_changelist") + "?memo_conflict=yes").content.decode()
     assert deposit.transaction_hash in listed
 
-    [shown] = Records().of_payment(now(payment))["transfers"]
+    [shown] = record_of(now(payment))["transfers"]
     assert shown["conflictingMemo"] == other.memo
     page = browser_of(make_member(payment.merchant)).get(f"/dashboard/payments/{payment.public_id}").text
     assert f"Its memo was {other.memo}, but it was sent to the muxed address of this payment" in page

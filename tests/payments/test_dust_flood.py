@@ -18,7 +18,7 @@ from payments.checkout.payer import look_at
 from payments.deposits import crediting, recording
 from payments.deposits.assessment import assess
 from payments.models import Payment
-from payments.records import TRANSFERS_SHOWN
+from payments.record_rows import TRANSFERS_SHOWN
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.facts import deposit, facts
 from tests.payments.scenes import (
