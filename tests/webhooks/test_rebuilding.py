@@ -19,10 +19,11 @@ pytestmark = pytest.mark.django_db
 
 
 def stored(event: Event) -> str:
+    """The text of the record, without the spaces after it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT payload FROM webhooks_event WHERE id = %s", [event.pk])
         [text] = cursor.fetchone() or [""]
-        return str(text)
+        return str(text).rstrip()
 
 
 def test_the_stored_record_has_no_picture_and_the_one_that_is_sent_has() -> None:
@@ -34,6 +35,16 @@ def test_the_stored_record_has_no_picture_and_the_one_that_is_sent_has() -> None
     assert render_json(event_record(event)["data"]["object"]) == render_json(before), (
         "as the API answered, byte for byte"
     )
+
+
+def test_postgresql_compresses_what_is_stored() -> None:
+    event = Event.objects.get(object_id=make_payment(ETHEREUM).pk)
+    text = render_json(event.payload).decode()
+    assert stored(event) == text
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_column_size(payload) FROM webhooks_event WHERE id = %s", [event.pk])
+        [size] = cursor.fetchone() or [0]
+    assert 0 < size < 0.8 * len(text)
 
 
 def test_every_try_sends_the_same_bytes_also_of_events_that_were_stored_whole() -> None:
