@@ -44,7 +44,7 @@ def purge_idempotency() -> None:
 
 @shared_task(name="merchants.purge_requests")
 def purge_requests() -> None:
-    """Delete what the log of API requests has kept long enough."""
+    """Drop the months that the log of API requests has kept long enough, and make the next."""
     request_log.purge(now=timezone.now())
 
 

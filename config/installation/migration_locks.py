@@ -126,8 +126,11 @@ def sizes_of(tables: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Bytes with indexes, and about how many rows, of those of them that there are."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint FROM pg_class"
-            " WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY(%s)",
+            "SELECT whole.relname, sum(pg_total_relation_size(part.oid)), sum(greatest(part.reltuples, 0))"
+            " FROM pg_class AS whole JOIN pg_class AS part ON part.oid = whole.oid"
+            "   OR part.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = whole.oid)"
+            " WHERE whole.relnamespace = 'public'::regnamespace AND whole.relkind IN ('r', 'p')"
+            "   AND whole.relname = ANY(%s) GROUP BY 1",
             [list(tables)],
         )
         return {name: (int(size), int(rows)) for name, size, rows in cursor.fetchall()}

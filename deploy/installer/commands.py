@@ -13,7 +13,15 @@ from pathlib import Path
 from deploy.installer import env_files
 from deploy.installer.places import ACCOUNT, SOURCE, Places
 
-OF_THE_OWNER = {"backup_drill", "change_addresses", "database_roles", "migrate", "restore", "resume_after_restore"}
+OF_THE_OWNER = {
+    "backup_drill",
+    "change_addresses",
+    "database_roles",
+    "migrate",
+    "partitions",
+    "restore",
+    "resume_after_restore",
+}
 OF_THE_WEB = {
     "api_key_pepper",
     "createsuperuser",

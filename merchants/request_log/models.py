@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from datetime import datetime, timedelta
+from typing import ClassVar, Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
 from merchants.models import Merchant, OwnedQuerySet
+
+
+def kept_since(now: datetime) -> datetime:
+    """The instant before which requests are shown to nobody, whether their month is dropped already or not."""
+    return now - timedelta(days=settings.REQUESTS_KEPT_DAYS)
+
+
+class LoggedRequestQuerySet(OwnedQuerySet["LoggedRequest"]):
+    def of(self, merchant: Merchant, environment: str) -> Self:
+        return super().of(merchant, environment).filter(pk__gte=ids.first_uuid_at(kept_since(timezone.now())))
 
 
 class LoggedRequest(ids.KeyedByTime, ids.PublicRecord, models.Model):
@@ -40,7 +53,7 @@ class LoggedRequest(ids.KeyedByTime, ids.PublicRecord, models.Model):
     reply = models.TextField(blank=True, help_text="The beginning of what was sent back, without secrets.")
     reply_bytes = models.PositiveIntegerField()
 
-    objects: ClassVar[models.Manager[LoggedRequest]] = OwnedQuerySet.as_manager()
+    objects: ClassVar[models.Manager[LoggedRequest]] = LoggedRequestQuerySet.as_manager()
 
     class Meta:
         indexes: ClassVar = [

@@ -104,6 +104,7 @@ REFUSED: dict[tuple[str, ...], list[str]] = {
         "DELETE FROM django_migrations",
         f"UPDATE {CODE} SET challenge = ''",  # noqa: S608
         "CREATE TABLE mine ()",
+        *(f"SELECT drop_month('{table}')" for table in (*ONCE, "request_log_loggedrequest")),
         # It would hide the real one from the function that looks whether postings balance.
         "CREATE TEMPORARY TABLE ledger_entry ()",
         "CREATE SCHEMA mine",
