@@ -185,7 +185,8 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
             models.Index(fields=["merchant", "environment", "id"], name="payment_list"),
             models.Index(fields=["merchant", "environment", "status", "id"], name="payment_list_by_status"),
             models.Index(
-                fields=["merchant", "environment", "network", "cryptocurrency", "id"], name="payment_list_by_coin"
+                fields=["merchant", "environment", "network", "cryptocurrency", "currency", "status", "id"],
+                name="payment_groups",
             ),
             models.Index(fields=["merchant", "environment", "fiat_amount", "id"], name="payment_list_by_amount"),
             # Each search would read all of a list of what is pending.

@@ -14,6 +14,7 @@ from django.db.models import Func, QuerySet, TextField
 
 from config.database import prepared
 from merchants.models import Merchant
+from payments.groups import Groups
 from payments.models import Payment
 
 TRANSFERS_SHOWN = 100
@@ -153,13 +154,17 @@ def payment_row(merchant: Merchant, environment: str, key: uuid.UUID) -> ShownPa
     return _shown(rows[0]) if rows else None
 
 
-def page_rows(payments: QuerySet[Payment]) -> list[ShownPayment]:
-    """The payments of a page, which are ordered by their keys."""
+def page_rows(payments: QuerySet[Payment], groups: Groups | None = None) -> list[ShownPayment]:
+    """The payments of a page, which are ordered by their keys and in these groups."""
     query = payments.query
     if sum(map(bool, query.alias_refcount.values())) > 1:
         raise RuntimeError("a list of payments is narrowed by their own columns")
     try:
-        where, parameters = query.get_compiler(payments.db).compile(query.where)
+        if groups is None:
+            where, parameters = query.get_compiler(payments.db).compile(query.where)
+        else:
+            keys, parameters = groups.newest(payments)
+            where = f"id = ANY(ARRAY({keys}))"
     except EmptyResultSet:
         return []
     order = "DESC" if query.order_by == ("-pk",) else "ASC"

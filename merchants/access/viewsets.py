@@ -222,13 +222,14 @@ class MerchantViewSet(GenericViewSet[Any]):
         prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
         counted: counting.Counted | None = None,
         most_counted: int | None = None,
+        count: Callable[[QuerySet[Any, Any]], int] | None = None,
     ) -> Response:
         """A page of the list, as `config.api.pagination.page` makes it.
 
         `filters` names the column for each parameter of the query that narrows the list, which may have several values,
         and `narrow` is what else does. Records that are `counted` by
         status are not counted anew as long as nothing else narrows them. Of a list without an end `most_counted` is
-        how far the total counts.
+        how far the total counts. `count` does so where an index has another order than the list.
         """
         chosen = {column: query[name] for name, column in filters.items() if name in query}
         matching = narrow or Q()
@@ -237,7 +238,8 @@ class MerchantViewSet(GenericViewSet[Any]):
 
         def total(keys: KeyRange) -> int:
             if counted is None or narrow or chosen.keys() - {"status"}:
-                return own.filter(keys.condition, matching).order_by("-pk")[:most_counted].count()
+                matched = own.filter(keys.condition, matching)
+                return count(matched) if count else matched.order_by("-pk")[:most_counted].count()
             status = chosen.get("status")
             return counting.total(
                 counted,

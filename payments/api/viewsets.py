@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
 from config.api.hints import no_such
-from config.api.pagination import MAX_LIMIT, ListQuery
+from config.api.pagination import MAX_LIMIT, MOST_COUNTED, Envelope, ListQuery
 from config.api.schema import refuses
 from config.installation.services import StandsStill
 from merchants.access.permissions import require_scope
@@ -44,6 +44,7 @@ from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
 from payments.claims.claims import claim_record, explain_claim, parse_transaction_hash
+from payments.groups import COLUMNS, Groups
 from payments.links.known_wallets import own_wallets
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
@@ -70,6 +71,15 @@ from payments.terms import WalletNotAllowed
 from webhooks.models import Event
 
 
+class PaymentEnvelope(Envelope):
+    """Counters have payments by status and day; what else narrows a list is counted anew."""
+
+    total_meaning = (
+        "How many records match: exactly where nothing but `status`, `created_gte` and `created_lte` narrows the list, "
+        f"or else exact up to {MOST_COUNTED:,}, and never more."
+    )
+
+
 class PaymentViewSet(MerchantViewSet):
     """Payments of the key's merchant in the key's environment."""
 
@@ -90,6 +100,10 @@ class PaymentViewSet(MerchantViewSet):
     }
     inquiries: ClassVar = {"claim"}
     single_statements: ClassVar = {"create"}
+
+    @property
+    def pagination_class(self) -> type[Envelope]:  # type: ignore[override]  # lists of one payment are counted whole
+        return PaymentEnvelope if self.action == "list" else Envelope
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed, StandsStill)
     @extend_schema(
@@ -157,6 +171,8 @@ class PaymentViewSet(MerchantViewSet):
     )
     def list(self, request: Request) -> Response:
         query = read_query(PaymentListQuery, request)
+        narrow = conditions_of(query)
+        groups = None if narrow or "paymentLink" in query else self._groups(query)
         return self.listed(
             Payment.objects.of(self.merchant, self.environment),
             query,
@@ -168,10 +184,12 @@ class PaymentViewSet(MerchantViewSet):
                 "currency": "currency",
                 "paymentLink": "payment_link",
             },
-            narrow=conditions_of(query),
-            read=page_rows,
+            narrow=narrow,
+            read=partial(page_rows, groups=groups),
             render=shown_record,
             counted=PAYMENTS,
+            most_counted=MOST_COUNTED,
+            count=partial(groups.count, most=MOST_COUNTED) if groups else None,
         )
 
     @extend_schema(
@@ -323,6 +341,14 @@ class PaymentViewSet(MerchantViewSet):
         if found is None:
             raise no_such(ids.PAYMENT, public_id)
         return shown_record(found)
+
+    def _groups(self, query: Mapping[str, Any]) -> Groups | None:
+        """Those that a query asks for; None where another index has its payments one after the other."""
+        asked = {name: query[name] for name in COLUMNS if name in query}
+        chosen = {name: value if isinstance(value, list) else [value] for name, value in asked.items()}
+        if not chosen.keys() - {"status"} and len(chosen.get("status", ())) < 2:
+            return None
+        return Groups(self.merchant, self.environment, chosen)
 
     def _payment(self, public_id: str) -> Payment:
         return self.find(ids.PAYMENT, public_id, Payment.objects.of(self.merchant, self.environment))

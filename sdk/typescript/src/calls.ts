@@ -51,7 +51,7 @@ export interface ListReply<T> {
 export class Page<T> implements AsyncIterable<T> {
   readonly data: T[];
   readonly hasMore: boolean;
-  /** How many records match, exactly. */
+  /** How many records match: exact, or exact up to where the reference says it ends. */
   readonly totalCount: number;
   readonly #fetchAfter: (last: T) => Promise<Page<T>>;
 

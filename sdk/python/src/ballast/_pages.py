@@ -16,7 +16,7 @@ LARGEST_PAGE = 100
 
 
 class BasePage(Generic[T]):
-    """`data` of one page; `total_count` is exact under all filters."""
+    """`data` of one page; `total_count` is exact, or exact up to where the reference says it ends."""
 
     def __init__(self, type_: Callable[..., T], response: httpx.Response, call: Call) -> None:
         found = json_of(response)
