@@ -18,7 +18,7 @@ from payments.dashboard.search.filters import PaymentFilter
 from payments.dashboard.search.finding import Searched, find_payment
 from payments.dashboard.search.indexing import index_payments
 from payments.dashboard.search.models import SearchEntry
-from payments.dashboard.search.pieces import pieces_of
+from payments.dashboard.search.pieces import SHORT, alternatives, pieces_of, span_of
 from payments.dashboard.search.texts import LAST_KEY
 from payments.models import Payment
 from tests.factories import make_merchant
@@ -128,32 +128,27 @@ def test_a_payment_is_found_by_any_part_of_the_hash_it_was_paid_by_since_its_ent
     assert found(wanted.merchant, again[-12:]) == found(wanted.merchant, parts[0]) == [wanted]
 
 
-def test_entries_of_the_version_before_are_written_again_and_found_meanwhile(wanted: Payment) -> None:
-    transaction_hash, text = paid(wanted), "so-1042"
-    pieces = pieces_of(text, wanted.merchant_id, SANDBOX, None)
-    SearchEntry.objects.filter(payment_id=wanted.pk).update(text=text, pieces=pieces, deposits_until=None)
-    assert found(wanted.merchant, text) == [wanted]
-    assert found(wanted.merchant, "李雷") == []
-    assert [index_payments(batch=1), index_payments(batch=1)] == [1, 0]
-    for part in (text, "李雷", transaction_hash[-6:]):
-        assert found(wanted.merchant, part) == [wanted]
-    SearchEntry.objects.update(pieces=pieces)
-    assert [index_payments(batch=1) for _ in range(6)] == [1, 1, 1, 0, 0, 0]
+def test_entries_of_the_release_before_are_written_again_and_found_meanwhile(wanted: Payment) -> None:
+    transaction_hash, entry = paid(wanted), SearchEntry.objects.get(payment_id=wanted.pk)
+    of = (wanted.merchant_id, SANDBOX, span_of(wanted.pk))
+    dense = [1, *pieces_of(entry.text, *of), *pieces_of("so-1042\n李雷", *of, length=SHORT)]
+    SearchEntry.objects.filter(payment_id=wanted.pk).update(pieces=dense)
+    parts = ("so-1042", "o-1", "李雷", wanted.public_id[-8:], wanted.deposit_address[7:11])
+    assert [found(wanted.merchant, part) for part in parts] == [[wanted]] * 5
+    assert index_payments() == 1  # as it was paid
     assert found(wanted.merchant, transaction_hash[-6:]) == [wanted]
+    SearchEntry.objects.update(pieces=dense)
+    assert [index_payments(batch=2) for _ in range(3)] == [2, 1, 0]
+    assert [found(wanted.merchant, part) for part in (*parts, transaction_hash[-6:])] == [[wanted]] * 6
 
 
-def test_entries_of_the_version_before_and_new_ones_do_not_hide_each_other(
-    wanted: Payment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_payment(merchant=wanted.merchant, metadata={"order": "SO-77"})
-    index_payments()
-    before = SearchEntry.objects.filter(payment_id=wanted.pk)
-    monkeypatch.setattr(finding, "RARE", 1)
-    monkeypatch.setattr(finding, "NEWEST", 1)
-    own, searched = Payment.objects.of(wanted.merchant, SANDBOX), Searched(wanted.merchant, SANDBOX, "so-")
-    assert len(searched.newest(own, before=None, limit=9)) == 2  # the newest, and one by the index
-    before.update(pieces=pieces_of("so-1042", wanted.merchant_id, SANDBOX, None))
-    assert len(searched.newest(own, before=None, limit=9)) == 3
+def test_every_four_characters_of_an_address_are_found_by_half_of_its_pieces(wanted: Payment) -> None:
+    address, of = wanted.deposit_address.lower(), (wanted.merchant_id, SANDBOX, span_of(wanted.pk))
+    pieces = set(SearchEntry.objects.get(payment_id=wanted.pk).pieces)
+    assert 20 <= len(pieces & set(pieces_of(address, *of))) < 25
+    for start in range(len(address) - 3):
+        assert any(pieces.issuperset(each) for each in alternatives(address[start : start + 4], *of))
+        assert found(wanted.merchant, address[start : start + 4].upper())[0] == wanted
 
 
 def test_what_was_found_is_shown_with_the_part_that_was_typed(wanted: Payment) -> None:
@@ -244,7 +239,7 @@ def test_pieces_are_of_one_merchant_and_one_span_of_time() -> None:
     one, other = make_merchant(), make_merchant()
     pieces = set(pieces_of("order", one.pk, SANDBOX, 7))
     assert pieces == set(pieces_of("order", one.pk, SANDBOX, 7))
-    for others in ((other.pk, SANDBOX, 7), (one.pk, "production", 7), (one.pk, SANDBOX, 8), (one.pk, SANDBOX, None)):
+    for others in ((other.pk, SANDBOX, 7), (one.pk, "production", 7), (one.pk, SANDBOX, 8)):
         assert not pieces & set(pieces_of("order", *others))
     assert pieces_of("ab\ncd", one.pk, SANDBOX, 7) == []
 

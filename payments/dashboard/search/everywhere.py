@@ -17,7 +17,7 @@ from config.money import FIAT_DIGITS, AmountNotExact, to_units
 from config.pages.wording import coins_to_send
 from merchants.models import Merchant
 from payments.dashboard.search.models import SearchEntry
-from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of, span_of
+from payments.dashboard.search.pieces import LENGTH, SHORT, STEP, alternatives, as_array, folded, span_of
 from payments.dashboard.search.texts import Match, texts_of
 from payments.models import Payment
 
@@ -51,9 +51,10 @@ _AMONG_NEWEST = f"""
 """  # noqa: S608
 
 _BY_INDEX = f"""
-    SELECT found.payment_id FROM unnest(%s::text[]) AS span (pieces), LATERAL (
+    SELECT found.payment_id FROM unnest(%s::text[], %s::text[]) AS span (even, odd), LATERAL (
         SELECT payment_id FROM (
-            SELECT payment_id FROM {_ENTRIES} WHERE pieces @> span.pieces::integer[] AND {{condition}} OFFSET 0
+            SELECT payment_id FROM {_ENTRIES}
+            WHERE (pieces @> span.even::integer[] OR pieces @> span.odd::integer[]) AND {{condition}} OFFSET 0
         ) AS entry ORDER BY payment_id DESC
     ) AS found LIMIT %s
 """  # noqa: S608
@@ -103,7 +104,7 @@ def find_payments(typed: Typed, *, first: int = 0) -> Found:
         if first == 0 and len(each.longest) >= LENGTH:
             found += _keys(_AMONG_NEWEST, each, [NEWEST], [MOST_SHOWN])
         if len(set(found)) < MOST_SHOWN and len(each.longest) >= SHORT:
-            found += _keys(_BY_INDEX, each, [_pieces(each.longest, looked_at)], [MOST_SHOWN])
+            found += _keys(_BY_INDEX, each, _pieces(each.longest, looked_at), [MOST_SHOWN])
     reached = first + len(looked_at)
     return Found(_with_matches(typed, found), reached if reached < len(places) else 0)
 
@@ -144,18 +145,14 @@ def _keys(statement: str, typed: Typed, before: list[Any], after: list[Any]) -> 
         return [key for (key,) in cursor.fetchall()]
 
 
-def _pieces(part: str, places: Sequence[Place]) -> list[str]:
-    """Pieces of a part for each merchant and span, the newest span first."""
+def _pieces(part: str, places: Sequence[Place]) -> list[list[str | None]]:
+    """The alternatives of a part for each merchant and span, the newest span first: the first ones, and the others."""
     part = part.strip()
-    length = min(len(part), LENGTH)
-    starts = range(len(part) - length + 1)
-    chosen = "\n".join(part[start : start + length] for start in starts[:: -(-len(starts) // MOST_PIECES)])
+    sparser = -(-len(part) // (STEP * MOST_PIECES))
     spans = [(span, place.merchant, place.environment) for place in places for span in place.spans]
     spans.sort(key=lambda each: each[0], reverse=True)
-    return [
-        f"{{{','.join(map(str, pieces_of(chosen, merchant, environment, span, length=length)))}}}"
-        for span, merchant, environment in spans
-    ]
+    found = [alternatives(part, merchant, environment, span, sparser=sparser) for span, merchant, environment in spans]
+    return [[as_array(each[place]) for each in found] for place in range(STEP)]
 
 
 def _of_prices(typed: Typed, places: Sequence[Place]) -> list[UUID]:

@@ -28,7 +28,7 @@ from payments.chains.errors import InvalidAddress
 from payments.chains.protocol.chain import Chain
 from payments.chains.recipients import person_of
 from payments.dashboard.search.models import NO_DEPOSIT, SearchEntry
-from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of, span_of
+from payments.dashboard.search.pieces import LENGTH, SHORT, STEP, alternatives, as_array, folded, span_of
 from payments.dashboard.search.texts import LAST_KEY, texts_of
 from payments.models import Deposit, Payment
 
@@ -40,10 +40,11 @@ RARE = 10_000
 first."""
 
 _OF_SPANS = f"""
-    SELECT found.payment_id FROM unnest(%s::text[]) AS span (pieces), LATERAL (
+    SELECT found.payment_id FROM unnest(%s::text[], %s::text[]) AS span (even, odd), LATERAL (
         SELECT payment_id FROM (
             SELECT payment_id FROM {SearchEntry._meta.db_table}
-            WHERE pieces @> span.pieces::integer[] AND strpos(text, %s) > 0 AND payment_id < %s OFFSET 0
+            WHERE (pieces @> span.even::integer[] OR pieces @> span.odd::integer[])
+            AND strpos(text, %s) > 0 AND payment_id < %s OFFSET 0
         ) AS entry ORDER BY payment_id DESC
     ) AS found LIMIT %s
 """  # noqa: S608 - the table's own name
@@ -212,18 +213,13 @@ class Searched:
 
     def _by_index(self, before: uuid.UUID, *, limit: int | None) -> RawSQL:
         """Keys of the newest payments before this one that contain it, however old."""
-        of, length = (self.merchant.pk, self.environment), min(len(self._part), LENGTH)
+        of = (self._part, self.merchant.pk, self.environment)
         oldest = self._entries().order_by("payment_id").values_list("payment_id", flat=True).first() or before
         newest = min(before, ids.first_uuid_at(timezone.now() + timedelta(days=1)))
-        dated = [
-            pieces_of(self._part, *of, span, length=length) for span in range(span_of(newest), span_of(oldest) - 1, -1)
-        ]
-        undated = pieces_of(self._part, *of, None, length=length)
-        params: list[object] = []
-        for spans in (dated, [undated]):
-            pieces = [f"{{{','.join(map(str, each))}}}" for each in spans]
-            params += [pieces, self._part if length == LENGTH else "", before, limit]
-        return RawSQL(f"({_OF_SPANS}) UNION ALL ({_OF_SPANS})", params)  # noqa: S611
+        spans = [alternatives(*of, span) for span in range(span_of(newest), span_of(oldest) - 1, -1)]
+        even, odd = ([as_array(each[place]) for each in spans] for place in range(STEP))
+        text = self._part if len(self._part) >= LENGTH else ""
+        return RawSQL(_OF_SPANS, [even, odd, text, before, limit])  # noqa: S611
 
 
 def _is_address(chain: Chain, text: str) -> bool:

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from config import ids
 from payments.dashboard.search.models import NO_DEPOSIT, OUTDATED, SearchEntry
-from payments.dashboard.search.pieces import DATED, SHORT, pieces_of, span_of
+from payments.dashboard.search.pieces import SHORT, SPARSE, STEP, pieces_of, span_of
 from payments.dashboard.search.texts import Texts, texts_of
 from payments.models import Deposit, Payment
 
@@ -40,7 +40,7 @@ def index_payments(*, batch: int = BATCH) -> int:
 def write_again(payment: Payment) -> None:
     """Have a payment whose words have changed found by the new ones; by the old ones too until its entry is written."""
     SearchEntry.objects.filter(payment_id=payment.pk).update(
-        pieces=Func(F("pieces"), Value(DATED), function="array_remove")
+        pieces=Func(F("pieces"), Value(SPARSE), function="array_remove")
     )
 
 
@@ -104,13 +104,14 @@ def _entries(payments: QuerySet[Payment], until: uuid.UUID) -> list[SearchEntry]
 
 def entry_of(texts: Texts, until: uuid.UUID) -> SearchEntry:
     payment, words = texts.payment, texts.words
-    text, of = f"{words}\n{texts.codes}", (payment.merchant_id, payment.environment, span_of(payment.pk))
-    pieces = {DATED, *pieces_of(text, *of), *pieces_of(words, *of, length=SHORT)}
+    of = (payment.merchant_id, payment.environment, span_of(payment.pk))
+    pieces = {SPARSE, *pieces_of(words, *of), *pieces_of(words, *of, length=SHORT)}
+    pieces |= {*pieces_of(texts.codes, *of, step=STEP)}
     return SearchEntry(
         payment_id=payment.pk,
         merchant_id=payment.merchant_id,
         environment=payment.environment,
-        text=text,
+        text=f"{words}\n{texts.codes}",
         pieces=sorted(pieces),
         deposits_until=until,
     )

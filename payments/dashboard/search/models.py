@@ -10,14 +10,14 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
-from payments.dashboard.search.pieces import DATED
+from payments.dashboard.search.pieces import SPARSE
 
 NO_DEPOSIT: Final = uuid.UUID(int=0)
 """Older than every deposit."""
 
 
-OUTDATED: Final = ~Q(pieces__contains=[DATED])
-"""Entries that the version before wrote, and that are written again."""
+OUTDATED: Final = ~Q(pieces__contains=[SPARSE])
+"""Entries that the release before wrote, and that are written again."""
 
 
 class SearchEntry(models.Model):
@@ -32,7 +32,8 @@ class SearchEntry(models.Model):
     text = models.TextField(help_text="As it is compared: the metadata, then ids, addresses and hashes, a line each.")
     pieces = ArrayField(
         models.IntegerField(),
-        help_text="Of every three characters in a row, and of every two of the metadata, with merchant and span.",
+        help_text="Of every three and every two characters of the metadata, and of each second three of the rest, with "
+        "merchant and span.",
     )
     deposits_until = models.UUIDField(
         null=True, help_text="Up to this deposit the payment's are in the text; empty: the version before wrote it."

@@ -17,8 +17,12 @@ LENGTH = 3
 SHORT = 2
 """So few characters are looked for in what people wrote: two of the digits of a hash are in nearly every hash."""
 
-DATED: Final = 1
-"""The piece of every entry whose pieces hold their span: those without it were written by the version before."""
+STEP: Final = 2
+"""Of ids, amounts, addresses and hashes, which are most of an entry, only each second piece is kept: parts of them from
+four characters on are found, whichever piece they begin with."""
+
+SPARSE: Final = 2
+"""The piece of every entry that is written so: those without it were written by the release before, and have all."""
 
 _SPAN_BITS = 108
 _SIGN = 1 << 31
@@ -35,18 +39,40 @@ def span_of(key: uuid.UUID) -> int:
 
 
 def pieces_of(
-    text: str, merchant_id: uuid.UUID, environment: str, span: int | None, *, length: int = LENGTH
+    text: str,
+    merchant_id: uuid.UUID,
+    environment: str,
+    span: int,
+    *,
+    length: int = LENGTH,
+    first: int = 0,
+    step: int = 1,
 ) -> list[int]:
     """Numbers of 32 bits with a sign, each once, sorted; none for a text that is too short. Lines are apart.
 
-    Without a span they are as the version before wrote them.
+    Of each line those from the place `first` on, each `step`.
     """
-    seed = crc32(environment.encode(), crc32(merchant_id.bytes))
-    if span is not None:
-        seed = crc32(span.to_bytes(4), seed)
+    seed = crc32(span.to_bytes(4), crc32(environment.encode(), crc32(merchant_id.bytes)))
     found = {
         crc32(line[start : start + length].encode(), seed)
         for line in text.split("\n")
-        for start in range(len(line) - length + 1)
+        for start in range(first, len(line) - length + 1, step)
     }
     return sorted(number - (1 << 32) if number >= _SIGN else number for number in found)
+
+
+def alternatives(
+    part: str, merchant_id: uuid.UUID, environment: str, span: int, *, sparser: int = 1
+) -> tuple[list[int], list[int]]:
+    """Pieces of entries that have this part: each has all of the first list, or all of the second if it is not empty.
+
+    Only one in so many pieces if `sparser` is more than 1.
+    """
+    of, length, step = (part, merchant_id, environment, span), min(len(part), LENGTH), STEP * sparser
+    even, odd = (pieces_of(*of, length=length, first=first, step=step) for first in range(STEP))
+    return even, odd
+
+
+def as_array(pieces: list[int]) -> str | None:
+    """Pieces as PostgreSQL reads an array, a list being adapted number by number. NULL, which is in none, for none."""
+    return f"{{{','.join(map(str, pieces))}}}" if pieces else None
