@@ -42,13 +42,13 @@ class Groups:
         sql, parameters = self._of_each(payments, page)
         return f"{sql} {page}", parameters
 
-    def count(self, payments: QuerySet[Payment], *, most: int) -> int:
-        """How many of the payments there are in these groups: exact up to `most`, and never more."""
+    def count(self, payments: QuerySet[Payment]) -> int:
+        """How many of the payments there are in these groups."""
         try:
-            keys, parameters = self._of_each(payments, f"LIMIT {most}")
+            keys, parameters = self._of_each(payments, "")
         except EmptyResultSet:
             return 0
-        sql = f"SELECT COUNT(*) FROM ({keys} LIMIT {most}) AS counted"  # noqa: S608 - of our own names
+        sql = f"SELECT COUNT(*) FROM ({keys}) AS counted"  # noqa: S608 - of our own names
         return int(prepared.rows(sql, parameters, is_planned_once=False)[0][0])
 
     def _of_each(self, payments: QuerySet[Payment], page: str) -> tuple[str, list[Any]]:

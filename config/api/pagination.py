@@ -18,8 +18,6 @@ from config.errors import InvalidParameter
 
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 100
-MOST_COUNTED = 1_000
-"""Records that are counted for a list where no counter has their number: to count millions takes longer than a page."""
 
 _ONE_MILLISECOND = 1 << 80  # of the integer behind a UUIDv7
 

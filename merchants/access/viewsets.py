@@ -229,7 +229,7 @@ class MerchantViewSet(GenericViewSet[Any]):
         `filters` names the column for each parameter of the query that narrows the list, which may have several values,
         and `narrow` is what else does. Records that are `counted` by
         status are not counted anew as long as nothing else narrows them. Of a list without an end `most_counted` is
-        how far the total counts. `count` does so where an index has another order than the list.
+        how far the total counts. `count` does it by an index that has another order than the list.
         """
         chosen = {column: query[name] for name, column in filters.items() if name in query}
         matching = narrow or Q()

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from config import ids
 from config.api.fields import EmptySerializer, read_body, read_query
 from config.api.hints import no_such
-from config.api.pagination import MAX_LIMIT, MOST_COUNTED, Envelope, ListQuery
+from config.api.pagination import MAX_LIMIT, ListQuery
 from config.api.schema import refuses
 from config.installation.services import StandsStill
 from merchants.access.permissions import require_scope
@@ -71,15 +71,6 @@ from payments.terms import WalletNotAllowed
 from webhooks.models import Event
 
 
-class PaymentEnvelope(Envelope):
-    """Counters have payments by status and day; what else narrows a list is counted anew."""
-
-    total_meaning = (
-        "How many records match: exactly where nothing but `status`, `created_gte` and `created_lte` narrows the list, "
-        f"or else exact up to {MOST_COUNTED:,}, and never more."
-    )
-
-
 class PaymentViewSet(MerchantViewSet):
     """Payments of the key's merchant in the key's environment."""
 
@@ -100,10 +91,6 @@ class PaymentViewSet(MerchantViewSet):
     }
     inquiries: ClassVar = {"claim"}
     single_statements: ClassVar = {"create"}
-
-    @property
-    def pagination_class(self) -> type[Envelope]:  # type: ignore[override]  # lists of one payment are counted whole
-        return PaymentEnvelope if self.action == "list" else Envelope
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed, StandsStill)
     @extend_schema(
@@ -188,8 +175,7 @@ class PaymentViewSet(MerchantViewSet):
             read=partial(page_rows, groups=groups),
             render=shown_record,
             counted=PAYMENTS,
-            most_counted=MOST_COUNTED,
-            count=partial(groups.count, most=MOST_COUNTED) if groups else None,
+            count=groups.count if groups else None,
         )
 
     @extend_schema(
