@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import starmap
+from typing import NamedTuple
 
 from django.db.models import Min, QuerySet
 
@@ -20,6 +23,19 @@ from payments.states import DepositStatus
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot
 
 DEPOSITS_AT_A_TIME = 500
+
+
+class _Recorded(NamedTuple):
+    """What is compared of a deposit, by the names of its columns."""
+
+    pk: uuid.UUID
+    transaction_hash: str
+    ordinal: int
+    amount: int
+    recipient: str
+    status: str
+    booked_to: str
+    is_surplus: bool
 
 
 class DepositAudit:
@@ -46,16 +62,15 @@ class DepositAudit:
                 for transfer in scan.transfers
                 if transfer.asset is not None and transfer.height <= until
             }
-            for deposit in (
-                self._counted().filter(height__range=(scan.first_height, until)).iterator(chunk_size=DEPOSITS_AT_A_TIME)
-            ):
-                found = arrived.get((deposit.transaction_hash, deposit.ordinal))
-                if found is None or not _is_same(deposit, found):
-                    yield from self._look_for(deposit)
+            for deposit in self._of_blocks(scan.first_height, until):
+                found = arrived.pop((deposit.transaction_hash, deposit.ordinal), None)
+                if self._is_counted(deposit) and (found is None or not _is_same(deposit, found)):
+                    yield from self._look_for(self._here.get(pk=deposit.pk))
             if not self._snapshot.chain.profile.shares_account:  # on a shared one, the operator's coins arrive too
                 yield from self._unrecorded(arrived)
-        for deposit in self._counted().exclude(height__range=(self._first, self._last)):
-            yield from self._look_for(deposit)
+        elsewhere = self._counted().exclude(height__range=(self._first, self._last))
+        for other in elsewhere.iterator(chunk_size=DEPOSITS_AT_A_TIME):
+            yield from self._look_for(other)
 
     def _first_height(self) -> int:
         if self._since is not None:
@@ -74,6 +89,16 @@ class DepositAudit:
             if scan.caught_up or scan.last_height >= self._last:
                 return
             cursor = scan.cursor
+
+    def _of_blocks(self, first: int, last: int) -> Iterator[_Recorded]:
+        """The deposits of these heights that no reorganisation undid. A model of each would take most of a full run."""
+        here = self._here.filter(height__range=(first, last)).exclude(status=DepositStatus.ORPHANED)
+        return starmap(_Recorded, here.values_list(*_Recorded._fields).iterator(chunk_size=DEPOSITS_AT_A_TIME))
+
+    def _is_counted(self, deposit: _Recorded) -> bool:
+        """As `_counted`, of one that was read."""
+        is_booked = deposit.status == DepositStatus.CREDITED and deposit.booked_to != ""
+        return is_booked and (self._since is None or deposit.pk >= first_uuid_at(self._since))
 
     def _counted(self) -> QuerySet[Deposit]:
         """The deposits that are in the ledger."""
@@ -97,6 +122,9 @@ class DepositAudit:
         )
 
     def _unrecorded(self, arrived: dict[Identity, IncomingTransfer]) -> Iterator[Finding]:
+        """What arrived and is no deposit of its blocks: nor one of others, nor covered by a surplus."""
+        if not arrived:
+            return
         hashes = {transaction_hash for transaction_hash, _ in arrived}
         known = set(
             self._here.filter(transaction_hash__in=hashes)
@@ -144,7 +172,7 @@ class DepositAudit:
         ReadingRequest.store(self._snapshot.environment, [(network, named) for named in sorted(self._unattributed)])
 
 
-def _is_same(deposit: Deposit, transfer: IncomingTransfer) -> bool:
+def _is_same(deposit: Deposit | _Recorded, transfer: IncomingTransfer) -> bool:
     if deposit.is_surplus:  # known by the sweep that took it away
         return transfer.sender == deposit.recipient and transfer.amount >= deposit.amount
     return (transfer.amount, transfer.recipient) == (int(deposit.amount), deposit.recipient)

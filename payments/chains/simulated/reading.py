@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any, cast
 
 from django.db.models import Q, QuerySet
 
@@ -35,6 +36,11 @@ SCAN_TRANSACTIONS = 1_000
 CURSOR_FIELDS = ("final", "final_hash", "read_to")
 
 _CANDIDATES_PER_QUESTION = 5_000
+
+_INCOMING = (
+    "transaction__transaction_hash", "ordinal", "transaction__height", "contract", "amount", "source_muxed", "source",
+    "recipient", "memo", "transaction_memo", "transaction__inner_hash",
+)  # fmt: skip
 
 
 class Reading:
@@ -80,15 +86,10 @@ class Reading:
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         row = answering(self._network)
-        found = (
-            self.moved()
-            .filter(transaction__in=self._known(transaction_hash))
-            .select_related("transaction")
-            .order_by("ordinal")
-        )
-        if not found:
+        found = self.moved().filter(transaction__in=self._known(transaction_hash)).order_by("ordinal")
+        height = found.values_list("transaction__height", flat=True).first()
+        if height is None:
             return ()
-        height = found[0].transaction.block_height
         return self._incoming(found, Timetable(row, height, height))
 
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
@@ -201,27 +202,29 @@ class Reading:
             watched |= watch.matching(some)
         if not watched:
             return ()
-        found = arrived.filter(recipient__in=watched).select_related("transaction")
+        found = arrived.filter(recipient__in=watched)
         return self._incoming(found.order_by("transaction__height", "transaction_id", "ordinal"), blocks)
 
-    def _incoming(self, found: Iterable[SimulatedTransfer], blocks: Timetable) -> tuple[IncomingTransfer, ...]:
+    def _incoming(self, found: QuerySet[SimulatedTransfer], blocks: Timetable) -> tuple[IncomingTransfer, ...]:
+        rows = cast("Iterable[tuple[Any, ...]]", found.values_list(*_INCOMING))
         return tuple(
             IncomingTransfer(
-                transaction_hash=transfer.transaction.transaction_hash,
-                ordinal=transfer.ordinal,
-                height=(height := transfer.transaction.block_height),
+                transaction_hash=transaction_hash,
+                ordinal=ordinal,
+                height=height,
                 block_hash=blocks.block_hash(height),
                 block_time=blocks.closed_at(height),
-                contract=transfer.contract,
-                asset=self._assets.get(transfer.contract),
-                amount=transfer.amount,
-                sender=transfer.source_muxed or transfer.source,
-                recipient=transfer.recipient,
-                memo=transfer.memo or None,
-                conflicting_memo=transfer.transaction_memo
-                if transfer.transaction_memo not in ("", transfer.memo)
-                else None,
-                inner_hash=transfer.transaction.inner_hash,
+                contract=contract,
+                asset=self._assets.get(contract),
+                amount=amount,
+                sender=source_muxed or source,
+                recipient=recipient,
+                memo=memo or None,
+                conflicting_memo=given_memo if given_memo not in ("", memo) else None,
+                inner_hash=inner_hash,
             )
-            for transfer in found
-        )
+            for (
+                transaction_hash, ordinal, height, contract, amount, source_muxed, source, recipient, memo, given_memo,
+                inner_hash,
+            ) in rows
+        )  # fmt: skip
