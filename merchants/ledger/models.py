@@ -77,11 +77,12 @@ class Posting(ids.KeyedByTime, models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["environment", "kind", "reference"], name="posting_once"),
+            # The reference first, so that this index also finds what is known of one.
+            models.UniqueConstraint(fields=["reference", "kind", "environment"], name="posting_once"),
             models.CheckConstraint(condition=Q(environment__in=Environment.values), name="posting_environment"),
             models.CheckConstraint(condition=~Q(kind="") & ~Q(reference=""), name="posting_named"),
         ]
-        indexes: ClassVar = [models.Index(fields=["reference"], name="posting_by_reference")]
+        indexes: ClassVar = [models.Index(fields=["environment", "kind"], name="posting_by_kind")]
 
     def __str__(self) -> str:
         return self.kind.replace("_", " ").capitalize()
