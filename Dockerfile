@@ -41,4 +41,4 @@ USER 10001:10001
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=6s --start-period=60s CMD ["python", "-m", "config.process.alive"]
 # WEB_CONCURRENCY: one worker for each core, each working on one request at a time, serves most requests.
-CMD ["sh", "-c", "exec granian --interface wsgi --no-ws --host 0.0.0.0 --port 8000 --workers ${WEB_CONCURRENCY:-$(nproc)} --blocking-threads 256 --respawn-failed-workers --workers-kill-timeout 30 --log-level warning config.wsgi:application"]
+CMD ["sh", "-c", "exec python -m config.web --interface wsgi --no-ws --host 0.0.0.0 --port 8000 --workers ${WEB_CONCURRENCY:-$(nproc)} --blocking-threads 256 --respawn-failed-workers --workers-kill-timeout 30 --log-level warning config.wsgi:application"]

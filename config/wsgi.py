@@ -1,4 +1,4 @@
-"""The WSGI entry point: `granian --interface wsgi --blocking-threads 256 config.wsgi:application`.
+"""The WSGI entry point: `python -m config.web --interface wsgi --blocking-threads 256 config.wsgi:application`.
 
 The server keeps a thread for each request that has come. Few threads, each with its connection to the database, work
 on them one after another; health pages are for the server's own threads, so that no request holds them up.

@@ -91,7 +91,7 @@ def server() -> Iterator[Server]:
     """Granian in front of the benchmark's settings."""
     port = free_port()
     command = [
-        sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
+        sys.executable, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
         "--workers", str(cores()), "--blocking-threads", "256", "--blocking-threads-idle-timeout", "600",
         "--workers-kill-timeout", "5", "--log-level", "warning", "tests.bench.wsgi:application",
     ]  # fmt: skip

@@ -70,7 +70,7 @@ def test_each_process_runs_the_same_with_its_own_secrets_alone_wherever_it_runs(
     own = {secret for secret in roles.USERS if roles.uses(role, secret)}
 
     if role == "web":
-        [command] = re.findall(r"exec (granian .*?)\"\]", (ROOT / "Dockerfile").read_text())
+        [command] = re.findall(r"exec (python -m config.web .*?)\"\]", (ROOT / "Dockerfile").read_text())
         assert "command" not in container
         at = command.replace("0.0.0.0", "127.0.0.1").replace("8000", "%i").replace(":-$(nproc)", "")  # noqa: S104
         assert words(*unit["ExecStart"]) == words(at)
@@ -213,7 +213,7 @@ def test_systemd_accepts_the_units_and_finds_little_exposed(tmp_path: Path) -> N
     shutil.copytree(SYSTEMD, tmp_path, dirs_exist_ok=True)
     home = tmp_path / "current"
     (home / ".venv" / "bin").mkdir(parents=True)
-    for program in ("python", "granian", "celery"):
+    for program in ("python", "celery"):
         shutil.copy("/bin/true", home / ".venv" / "bin" / program)
     (tmp_path / "ballast-web@.service").rename(tmp_path / "ballast-web@8000.service")
     units = sorted(tmp_path.glob("*.service"))

@@ -80,7 +80,7 @@ def _absolute(command: list[str]) -> str:
     """The command with the program of the release's own environment; the web on this machine, at the unit's port."""
     replaced = {"0.0.0.0": "127.0.0.1", "8000": "%i", "${WEB_CONCURRENCY:-$(nproc)}": "${WEB_CONCURRENCY}"}  # noqa: S104
     words = [replaced.get(word, word) for word in command]
-    if words[0] == "python":
+    if words[0] == "python" and words[1] != "-m":
         words[1] = f"{HOME}/{words[1]}"
     text = " ".join(word if word.startswith("${") else shlex.quote(word) for word in words[1:])
     return f"{HOME}/.venv/bin/{words[0]} {text}"

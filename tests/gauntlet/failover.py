@@ -52,7 +52,7 @@ SHORT: dict[str, Any] = {
 }  # fmt: skip
 
 WEB = [
-    sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1",
+    sys.executable, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1",
     "--blocking-threads", "256", "--log-level", "warning", "config.wsgi:application",
 ]  # fmt: skip
 WORKER = [sys.executable, "-m", "celery", "--app", "config.celery", "worker", *OPTIONS]

@@ -92,7 +92,7 @@ def _figure(samples: list[Sample], name: str, slopes: Mapping[str, float]) -> st
 
 def _web(port: int) -> list[str]:
     return [
-        sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
+        sys.executable, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
         "--workers", "1", "--blocking-threads", "256", "--log-level", "warning", "config.wsgi:application",
     ]  # fmt: skip
 

@@ -162,7 +162,7 @@ def run(installation: Installation, _chance: random.Random) -> list[Check]:
 def _start(installation: Installation, port: int) -> list[str]:
     """Web with a process for each core, a worker for each queue and beat; returns the names of what is measured."""
     web = [
-        sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
+        sys.executable, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
         "--workers", str(cores()), "--blocking-threads", "256", "--log-level", "warning", "config.wsgi:application",
     ]  # fmt: skip
     installation.start("web", web)

@@ -184,7 +184,17 @@ def test_a_sandbox_on_a_test_network_needs_its_own_settings_and_no_others() -> N
 
 
 PROCESSES = {
-    "web": ("-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", "0", "config.wsgi:application"),
+    "web": (
+        "-m",
+        "config.web",
+        "--interface",
+        "wsgi",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "config.wsgi:application",
+    ),
     "worker": ("-m", "celery", "--app", "config.celery", "worker", "--queues", "chain", "--pool", "threads"),
     "beat": ("-m", "celery", "--app", "config.celery", "beat"),
     "an embedded run's worker": ("-m", "config.embedded.background"),

@@ -40,7 +40,9 @@ def application(environ, start_response):
 
 
 def documented() -> list[str]:
-    row = re.search(r"^\| web \| `granian (.+?)` \|$", (ROOT / "docs/installing.md").read_text(), re.MULTILINE)
+    row = re.search(
+        r"^\| web \| `python -m config\.web (.+?)` \|$", (ROOT / "docs/installing.md").read_text(), re.MULTILINE
+    )
     assert row
     return shlex.split(row[1])
 
