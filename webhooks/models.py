@@ -248,7 +248,7 @@ class AttemptQuerySet(models.QuerySet["Attempt"]):
 
 
 class Attempt(models.Model):
-    """One request to an endpoint and what came back, kept for 60 days."""
+    """One request to an endpoint and what came back, kept for 60 days, then until its delivery's month is dropped."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.PROTECT, db_index=False, related_name="attempts")

@@ -1,4 +1,4 @@
-"""Deletes old attempts, and old events with their deliveries."""
+"""Drops old attempts by the month, and deletes old events with their deliveries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from config import ids
+from config.database.months import keep_months
 from config.database.purging import BATCH, delete_in_batches
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.states import DeliveryStatus
@@ -18,8 +19,14 @@ KEPT_FOR = timedelta(days=60)
 
 
 def purge_attempts(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """Delete attempts that are older than 60 days; returns how many."""
-    return delete_in_batches(Attempt.objects.filter(started_at__lt=(now or timezone.now()) - KEPT_FOR), batch=batch)
+    """Drop the months of deliveries that ended 60 days ago, but for younger attempts, and delete those once they are
+    older; returns how many it deleted."""
+    oldest = (now or timezone.now()) - KEPT_FOR
+    rest = keep_months(Attempt._meta.db_table, before=oldest, kept_by="started_at")
+    if rest is None:
+        return 0
+    late = Attempt.objects.filter(delivery_id__lt=ids.first_uuid_at(rest), started_at__lt=oldest)
+    return delete_in_batches(late, batch=batch)
 
 
 def kept_since(now: datetime | None = None) -> datetime | None:

@@ -45,7 +45,7 @@ def write_notices_task() -> None:
 
 @shared_task(name="webhooks.purge_attempts")
 def purge_attempts_task() -> None:
-    """Delete attempts older than 60 days, events older than EVENTS_KEPT_DAYS, and codes that expired a day ago."""
+    """Drop attempts older than 60 days by the month; delete events older than EVENTS_KEPT_DAYS, and expired codes."""
     purge_attempts()
     purge_events()
     purge_codes()

@@ -27,7 +27,8 @@ logger = structlog.get_logger(__name__)
 ROOM = timedelta(days=14)
 """Time for a migration that breaks off to be run again, before its limit would refuse new rows."""
 LOCK_ATTEMPTS: Final = 60
-LOCK_WAIT: Final = "1s"
+LOCK_WAIT: Final = "800ms"
+"""Everybody else waits behind it. Less than the second after which PostgreSQL breaks a deadlock, perhaps by another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +120,13 @@ def _call(function: str, *arguments: object) -> None:
         cursor.callproc(function, arguments)
 
 
-def partition_by_month(table: str, *, key: str = "id") -> migrations.RunPython:
+def partition_by_month(table: str, *, key: str = "id", primary_key: str = "") -> migrations.RunPython:
     """The operation that makes a table one of months, for a migration that is not atomic: its rows stay where they are
     and become the first month. Nobody waits for longer than a moment. Done again it goes on or does nothing; backwards
-    it does nothing, as the version before works on such a table."""
+    it does nothing, as the version before works on such a table.
+
+    PostgreSQL wants the key of the months in the primary key, and in all that is unique.
+    """
 
     def forwards(apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
         with connection.cursor() as cursor:
@@ -134,7 +138,10 @@ def partition_by_month(table: str, *, key: str = "id") -> migrations.RunPython:
                 # PostgreSQL reads all of it for the limit, while others write, and none of it for the partition.
                 _briefly(cursor, _LIMIT.format(table=table, key=key, end=ids.first_uuid_at(end)))
                 cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {table}_limit")
-                _briefly(cursor, lambda: _swap(cursor, table, key, end))
+                if primary_key:
+                    cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {table}_key")
+                    cursor.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {table}_key ON {table} ({primary_key})")
+                _briefly(cursor, lambda: _swap(cursor, table, key, end, has_new_key=bool(primary_key)))
             except BaseException:
                 _briefly(cursor, f"ALTER TABLE IF EXISTS {table} DROP CONSTRAINT IF EXISTS {table}_limit")
                 raise
@@ -159,6 +166,10 @@ _FOREIGN_KEYS: Final = """
     SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', %(table)s, conname, pg_get_constraintdef(oid))
     FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype = 'f'
 """
+_POINTED_TO: Final = """
+    SELECT confrelid::regclass::text FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype = 'f'
+"""
+"""They are locked first, as whoever records an attempt does."""
 _GRANTS: Final = """
     SELECT format(
         'GRANT %%s ON %%s TO %%s', privilege_type, %(table)s,
@@ -167,10 +178,14 @@ _GRANTS: Final = """
 """
 
 
-def _swap(cursor: CursorWrapper, table: str, key: str, end: datetime) -> None:
+def _swap(cursor: CursorWrapper, table: str, key: str, end: datetime, *, has_new_key: bool) -> None:
     """Put a partitioned table in the place of a table, which becomes its first month."""
     first = f"{table}_{month_start(end - timedelta(days=1)):%Y_%m}"
-    cursor.execute(f"LOCK TABLE {table}")
+    pointed_to = ", ".join(name for (name,) in _all(cursor, _POINTED_TO, table))
+    cursor.execute((f"LOCK TABLE {pointed_to};" if pointed_to else "") + f"LOCK TABLE {table}")
+    if has_new_key:
+        new = f"ADD CONSTRAINT {table}_pkey PRIMARY KEY USING INDEX {table}_key"
+        cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey, {new}")
     names, made_again = zip(*_all(cursor, _INDEXES, table), strict=True)
     made_again += tuple(each for (each,) in (*_all(cursor, _FOREIGN_KEYS, table), *_all(cursor, _GRANTS, table)))
     cursor.execute(f"ALTER TABLE {table} RENAME TO {first}")

@@ -316,8 +316,9 @@ def _bytes(small: Shop, large: Shop) -> Iterator[Figure]:
     payments = large.number + small.number + kept.OTHERS * kept.OF_OTHERS
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT relname, pg_total_relation_size(relid), pg_indexes_size(relid) FROM pg_stat_user_tables"
-            " WHERE pg_total_relation_size(relid) > 0 ORDER BY 2 DESC"
+            "SELECT coalesce(inhparent::regclass::text, relname) AS whole, sum(pg_total_relation_size(relid))::bigint,"
+            "   sum(pg_indexes_size(relid))::bigint"
+            " FROM pg_stat_user_tables LEFT JOIN pg_inherits ON inhrelid = relid GROUP BY 1 ORDER BY 2 DESC"
         )
         rows = cursor.fetchall()
     whole = sum(size for _, size, _ in rows)

@@ -10,8 +10,7 @@ from pytest_django.fixtures import Settings
 from config import ids
 from tests.webhooks.scenes import make_delivery, make_endpoint, send_due
 from webhooks.models import Attempt, Delivery, Event
-from webhooks.purging import KEPT_FOR, purge_attempts, purge_events
-from webhooks.tasks import purge_attempts_task
+from webhooks.purging import purge_events
 
 pytestmark = pytest.mark.django_db
 
@@ -23,27 +22,6 @@ def attempts(number: int) -> list[Attempt]:
     while send_due():
         pass
     return list(Attempt.objects.order_by("pk"))
-
-
-def age(attempt: Attempt, by: timedelta) -> None:
-    Attempt.objects.filter(pk=attempt.pk).update(started_at=timezone.now() - by)
-
-
-def test_attempts_are_forgotten_after_sixty_days_and_nothing_else_is() -> None:
-    old, young, new = attempts(3)
-    age(old, timedelta(days=60, minutes=1))
-    age(young, timedelta(days=59, hours=23))
-    purge_attempts_task()
-    assert list(Attempt.objects.order_by("pk")) == [young, new]
-    assert (Delivery.objects.count(), Event.objects.count()) == (3, 3)
-
-
-def test_many_are_forgotten_in_small_steps() -> None:
-    for attempt in attempts(5):
-        age(attempt, KEPT_FOR + timedelta(seconds=1))
-    assert purge_attempts(batch=2) == 5
-    assert purge_attempts(batch=2) == 0
-    assert not Attempt.objects.exists()
 
 
 class TestEvents:

@@ -1,0 +1,104 @@
+"""Attempts are kept by the month of their delivery: an old table becomes one of months, and what is old is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, connection, connections
+
+from config import ids
+from config.database.months import months_of
+from tests.webhooks.scenes import make_delivery, make_endpoint, send_due
+from webhooks.models import Attempt, Delivery
+from webhooks.purging import purge_attempts
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TABLE = Attempt._meta.db_table
+
+
+@pytest.fixture
+def as_before() -> Iterator[None]:
+    """The table as an installation of the release before has it."""
+    with connection.schema_editor() as editor:
+        editor.delete_model(Attempt)
+        editor.create_model(Attempt)
+    call_command("migrate", "webhooks", "0002", verbosity=0)
+    yield
+    call_command("migrate", "webhooks", "0003", verbosity=0)
+
+
+@pytest.fixture
+def as_now(as_before: None) -> None:
+    call_command("migrate", "webhooks", "0003", verbosity=0)
+
+
+def made(number: int) -> list[Attempt]:
+    endpoint = make_endpoint()
+    for _ in range(number):
+        make_delivery(endpoint)
+    while send_due():
+        pass
+    return list(Attempt.objects.order_by("started_at"))
+
+
+def constraints() -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        return connection.introspection.get_constraints(cursor, TABLE)
+
+
+def test_a_table_of_attempts_becomes_one_of_months_in_which_nothing_is_there_twice(as_before: None) -> None:
+    old = made(3)
+    before = constraints()
+    call_command("migrate", "webhooks", "0003", verbosity=0)
+    assert len(months_of(TABLE)) >= 2
+    assert [*Attempt.objects.order_by("started_at")] == old
+    after = constraints()
+    assert after.pop(f"{TABLE}_pkey")["columns"] == ["id", "delivery_id"]
+    assert before.pop(f"{TABLE}_pkey")["columns"] == ["id"]
+    assert after == before
+    attempt = old[0]
+    for number, key in ((attempt.number, ids.new_uuid()), (attempt.number + 1, attempt.pk)):
+        twin = Attempt.objects.get(pk=attempt.pk)
+        twin.pk, twin.number = key, number
+        with pytest.raises(IntegrityError):
+            twin.save(force_insert=True)
+    with pytest.raises(IntegrityError):
+        Delivery.objects.filter(pk=attempt.delivery_id)._raw_delete("default")
+    assert len(made(1)) == 4
+
+
+def test_the_month_of_old_deliveries_goes_and_a_late_attempt_stays_its_sixty_days(as_now: None) -> None:
+    late, *_ = made(3)
+    first = months_of(TABLE)[0]
+    assert first.until is not None
+    Attempt.objects.filter(pk=late.pk).update(started_at=first.until + timedelta(days=30))
+    bounds = (str(ids.first_uuid_at(first.until + timedelta(days=days))) for days in (0, 400))
+    with connection.cursor() as cursor:  # those of the months that follow
+        cursor.execute(f"CREATE TABLE {TABLE}_later PARTITION OF {TABLE} FOR VALUES FROM (%s) TO (%s)", [*bounds])
+    deletes: list[int] = []
+
+    def watched(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
+        result = execute(sql, parameters, many, context)
+        if sql.startswith("DELETE"):
+            deletes.append(context["cursor"].rowcount)
+        return result
+
+    dispatcher = connections["default"].copy()
+    dispatcher.set_autocommit(False)
+    try:
+        dispatcher.cursor().execute("UPDATE webhooks_delivery SET attempts_left = 0")  # hinders nobody
+        with connection.execute_wrapper(watched):
+            for days, left in ((59, 3), (60, 1), (89, 1)):
+                assert purge_attempts(now=first.until + timedelta(days=days, minutes=1)) == 0
+                assert Attempt.objects.count() == left
+    finally:
+        dispatcher.close()
+    assert deletes == []
+    assert Attempt.objects.get().pk == late.pk
+    assert purge_attempts(now=first.until + timedelta(days=90, minutes=1)) == 1
+    assert Delivery.objects.count() == 3
