@@ -17,9 +17,10 @@ PEAK = 4.0
 STATUS_LOOKS, SHOP_LOOKS = 40, 2
 """While a payer pays: a page that is open for 80 s asks every 2 s; its shop asks twice for the payment."""
 
-FAILOVER, DATABASE, CALLS = (
+FAILOVER, DATABASE, DISK, CALLS = (
     "python -m tests.gauntlet failover",
     "python -m tests.bench.database",
+    "python -m tests.bench.bytes",
     "python -m tests.bench.provider_calls",
 )
 
@@ -45,8 +46,8 @@ STATUS_THERE = Coefficient(0.66, "ms", "PostgreSQL, for its status", DATABASE)
 GET_THERE = Coefficient(0.56, "ms", "PostgreSQL, for `GET /payments/:id`", DATABASE)
 SEEN = Coefficient(6.1, "ms", "to see a payment on its network, which one worker at a time reads", DATABASE)
 ROWS = Coefficient(28, "rows", "inserted for a payment with three webhooks", DATABASE)
-BYTES = Coefficient(30_000, "bytes", "of tables and indexes, for such a payment", DATABASE)
-LOG = Coefficient(118_000, "bytes", "of PostgreSQL's log, for such a payment", DATABASE)
+BYTES = Coefficient(17_000, "bytes", "of tables and indexes at rest, for such a payment", DISK)
+LOG = Coefficient(92_000, "bytes", "of PostgreSQL's log, for such a payment", DATABASE)
 EVM_LOOK = Coefficient(5, "requests", "to each of two providers, each second", CALLS)
 EVM_PAID = Coefficient(2, "requests", "more, for a look that finds payments", CALLS)
 HORIZON_LOOK = Coefficient(1, "request", "to each of two Horizons, each 2.5 s", CALLS)
