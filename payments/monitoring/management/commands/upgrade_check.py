@@ -112,7 +112,7 @@ def _of_migration(migration: Pending, sizes: dict[str, tuple[int, int]]) -> Find
         is_slow |= lock.is_long and rows >= LARGE_ROWS
         taken.append(f"{lock} (about {rows:,} rows, {size / 2**20:,.0f} MiB)")
     if migration.runs_code:
-        taken.append("code that writes rows")
+        taken.append("code that writes rows, or takes locks for a moment")
     text = f"{migration.name}: {'; '.join(taken) or 'no lock on a table that is there'}."
     if is_slow:
         advice = "Nobody can write to that table meanwhile. Do it at a quiet hour, or stop all processes first."
