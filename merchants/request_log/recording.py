@@ -6,7 +6,7 @@ What the thread has not written when its process is killed is lost: less than a 
 
 from __future__ import annotations
 
-import queue
+from collections import deque
 from collections.abc import Iterable, Sequence
 from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple
@@ -56,7 +56,8 @@ class Recorder:
     """The entries of this process that wait, and the thread that writes them."""
 
     def __init__(self, *, most_waiting: int = MOST_WAITING) -> None:
-        self._waiting: queue.Queue[Entry] = queue.Queue(maxsize=most_waiting)
+        self._waiting: deque[Entry] = deque()
+        self._most_waiting = most_waiting
         self._starting = Lock()
         self._thread: Thread | None = None
         self._ended = Event()
@@ -64,9 +65,9 @@ class Recorder:
 
     def add(self, entry: Entry) -> None:
         """Leave an entry to be written; never waits."""
-        try:
-            self._waiting.put_nowait(entry)
-        except queue.Full:
+        if len(self._waiting) < self._most_waiting:
+            self._waiting.append(entry)
+        else:
             self._dropped += 1
 
     def start(self) -> None:
@@ -111,8 +112,8 @@ class Recorder:
         taken: list[Entry] = []
         while len(taken) < BATCH:
             try:
-                taken.append(self._waiting.get_nowait())
-            except queue.Empty:
+                taken.append(self._waiting.popleft())
+            except IndexError:
                 break
         return taken
 

@@ -138,7 +138,6 @@ def _wallet_pages(scenes: Scenes) -> list[Stop]:
 
 def _request_pages(scenes: Scenes) -> list[Stop]:
     """The log of API requests, with one that was accepted and one that was refused."""
-    RECORDER.flush()  # whatever waits of others
     key = make_key(scenes.merchant, name="Web shop")
     shop = api_client(key)
     shop.call("GET", f"/payments/{scenes.payments['completed'].public_id}")

@@ -304,7 +304,6 @@ def waiting_wallet(merchant: Merchant) -> MerchantWallet:
 
 def log_a_request(issued: IssuedKey) -> LoggedRequest:
     """A request with this key, as the log has it."""
-    RECORDER.flush()  # whatever other tests have left there
     api_client(issued).get("/sandbox/v1/payments")
     RECORDER.flush()
     return LoggedRequest.objects.of(issued.key.merchant, issued.key.environment).latest("pk")
