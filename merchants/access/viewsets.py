@@ -18,6 +18,7 @@ from config import ids
 from config.api.fields import EmptySerializer, read_query
 from config.api.hints import no_such
 from config.api.pagination import KeyRange, page
+from config.api.renderers import render_json
 from config.api.versions import HEADER, UnknownVersion, deprecation_headers, requested_version
 from config.environments import Environment
 from config.errors import DomainError
@@ -252,7 +253,7 @@ class MerchantViewSet(GenericViewSet[Any]):
         shown = page(
             own, query, public_id=kind, narrow=matching, read=read, prepare=prepare, render=render, total=total
         )
-        return Response(shown)
+        return Response(render_json(shown))  # at once: a response is a part of cycles, and would keep all records
 
     def seal_reply(self, body: bytes) -> bytes:
         """The stored form of a reply for a repeated request. A view whose replies contain secrets encrypts them
