@@ -43,12 +43,17 @@ UNPAID_FOR_GOOD = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
 
 
 class PaymentQuerySet(OwnedQuerySet["Payment"]):
-    def with_window_ended(self, read_until: datetime) -> Self:
-        """Payments an assessment would end: nothing came in time, or too little came, the grace is over as well, and
-        nothing is held for review."""
-        unpaid = Q(status=PaymentStatus.CREATED, expires_at__lt=read_until)
-        short = Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
-        return self.filter(unpaid | (short & ~Q(status_reasons__contains=[StatusReason.REVIEW])))
+    def windows_ended(self, read_until: datetime) -> tuple[Self, Self]:
+        """Payments an assessment would end: nothing came in time; or too little came, the grace is over as well, and
+        nothing is held for review.
+
+        Of one network, the first of each are read by an index and no others, if they are cut off: they are in its
+        order. Otherwise PostgreSQL may read all payments, nearly all of which ended long ago, for the few it looks for.
+        """
+        unpaid = self.filter(status=PaymentStatus.CREATED, expires_at__lt=read_until)
+        short = self.filter(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
+        unheld = short.exclude(status_reasons__contains=[StatusReason.REVIEW])
+        return unpaid.order_by("expires_at"), unheld.order_by("expires_at")
 
     def for_lists(self) -> Self:
         """As lists show them: with their link, and whether some of their money waits for a decision."""
@@ -191,10 +196,11 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
             models.Index(fields=["merchant", "environment", "fiat_amount", "id"], name="payment_list_by_amount"),
             # Each search would read all of a list of what is pending.
             GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="payment_metadata", fastupdate=False),
+            # Also a payment that a reorganisation took back to created after its window ended, which ends again.
             models.Index(
                 fields=["network", "status", "expires_at"],
-                name="payment_window_open",
-                condition=Q(status__in=[PaymentStatus.CREATED, PaymentStatus.UNDERPAID], closed_at__isnull=True),
+                name="payment_window_to_end",
+                condition=Q(status=PaymentStatus.CREATED) | Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True),
             ),
             models.Index(fields=["assess_at"], name="payment_assess_due", condition=Q(assess_at__isnull=False)),
             models.Index(fields=["environment", "network", "closes_at"], name="payment_watched"),
@@ -372,6 +378,7 @@ class Deposit(models.Model):
         null=True,
         on_delete=models.PROTECT,
         related_name="deposits",
+        db_index=False,
         help_text="What took it to the hot wallet.",
     )
 
@@ -394,10 +401,11 @@ class Deposit(models.Model):
             ),
             models.Index(fields=["environment", "network", "height"], name="deposit_by_height"),
             models.Index(
-                fields=["environment", "network", "asset"],
-                name="deposit_not_swept",
+                fields=["environment", "network", "asset", "height"],
+                name="deposit_to_sweep",
                 condition=Q(status=DepositStatus.CREDITED, sweep__isnull=True),
             ),
+            models.Index(fields=["sweep"], name="deposit_of_sweep", condition=Q(sweep__isnull=False)),
             models.Index(fields=["recipient", "height"], name="deposit_by_recipient"),
             models.Index(fields=["inner_hash"], name="deposit_by_inner_hash", condition=~Q(inner_hash="")),
             models.Index(fields=["payment", "id"], name="deposit_of_payment"),

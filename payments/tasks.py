@@ -205,10 +205,13 @@ def _to_read() -> Iterable[QuerySet[Any]]:
 @rows_of("payments.sweep", is_certain=False)
 def _to_sweep() -> Iterable[QuerySet[Any]]:
     """Deposits at addresses that are emptied, sweeps on request, and sweeps that are not booked."""
-    emptied = [name for name, network in NETWORKS.items() if not network.real.shares_account]
-    not_swept = Deposit.objects.filter(status=DepositStatus.CREDITED, sweep__isnull=True, network__in=emptied)
+    not_swept = Deposit.objects.filter(status=DepositStatus.CREDITED, sweep__isnull=True).order_by("asset")
     return [
-        not_swept.filter(environment__in=Environment.values),
+        *(
+            not_swept.filter(environment=environment, network=network)[:1]
+            for environment, network in places_in_use()
+            if not NETWORKS[network].real.shares_account
+        ),
         SweepRequest.objects.filter(done_at__isnull=True),
         NativeCoin.objects.filter(asked_at__isnull=False, held__gt=0),
         Sweep.objects.filter(booked_at__isnull=True),
@@ -222,7 +225,9 @@ def _to_assess() -> Iterable[QuerySet[Any]]:
 
 @rows_of("payments.expire_due")
 def _to_expire() -> Iterable[QuerySet[Any]]:
-    return [Payment.objects.with_window_ended(timezone.now())]
+    networks = {network for _, network in places_in_use()}
+    ended = [Payment.objects.filter(network=network).windows_ended(timezone.now()) for network in sorted(networks)]
+    return [kind[:1] for kinds in ended for kind in kinds]
 
 
 @rows_of("payments.fold_turnover")

@@ -28,6 +28,9 @@ TOGETHER = 20
 """Payments assessed in one database transaction. Their postings come last, so that the accounts of the house, which
 every payment in a coin changes, are locked for a moment and not while evidence is read."""
 
+ENDED_AT_ONCE = 1_000
+"""Windows ended on a network by one call, of each kind: more than are assessed until the next."""
+
 
 class LosesDeposits(Exception):
     """The payment has lost deposits that were booked: it needs balances before its postings, and is assessed alone."""
@@ -76,17 +79,16 @@ def _assess_together(payment_ids: Sequence[uuid.UUID]) -> int:
 
 
 def expire_due() -> int:
-    """Request an assessment of every payment whose window is over on a chain that has been read past it."""
+    """Request an assessment of payments whose window is over on a chain that has been read past it, the first first."""
     requested = 0
     halted = set(Stop.objects.halting().values_list("environment", "network"))
     for cursor in ScanCursor.objects.all():
         if cursor.read_until is None or (cursor.environment, cursor.network) in halted:
             continue
         with contained("windows could not be ended", cursor=str(cursor)):
-            ended = Payment.objects.with_window_ended(cursor.read_until).filter(
-                not_due(), environment=cursor.environment, network=cursor.network
-            )
-            requested += request_assessment(ended.values_list("pk", flat=True))
+            here = Payment.objects.filter(not_due(), environment=cursor.environment, network=cursor.network)
+            for ended in here.windows_ended(cursor.read_until):
+                requested += request_assessment(ended.values_list("pk", flat=True)[:ENDED_AT_ONCE])
     return requested
 
 

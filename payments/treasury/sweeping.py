@@ -66,7 +66,9 @@ def _sweep_coin(cursor: ScanCursor, chain: Chain, asset: Asset) -> bool:
         environment=environment, network=cursor.network, asset=asset.code, done_at__isnull=True
     )
     is_requested, not_swept = requests.exists(), _not_swept(cursor, asset.code)
-    if not is_requested and not not_swept.exists():
+    # In the order of their index: nearly all deposits are like these but for one column, and PostgreSQL would begin to
+    # read them all.
+    if not is_requested and not_swept.order_by("height").values("pk").first() is None:
         return False
     _mark_taken_along(not_swept)
     chosen: Sequence[WaitingAddress] = []

@@ -243,8 +243,8 @@ class WorkedHistory(History):
         is_deep = Q(pk__in=[])
         for name, cursor in cursors.items():
             if cursor.read_until is not None:
-                windows = payments.filter(network=name).with_window_ended(cursor.read_until)
-                ended |= Q(pk__in=windows.values("pk"))
+                for windows in payments.filter(network=name).windows_ended(cursor.read_until):
+                    ended |= Q(pk__in=windows.values("pk"))
             enough = Q(network=name, height__lte=cursor.head_height + 1 - F("payment__required_confirmations"))
             is_deep |= enough & ~Q(payment__require_finalized=True, height__gt=cursor.finalized_height)
         to_credit = Deposit.objects.filter(is_deep, payment__in=mine, status="seen")

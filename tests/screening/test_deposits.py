@@ -305,7 +305,7 @@ def test_what_is_held_as_its_window_ends_counts_once_it_is_released(tmp_path: Pa
     whole, part = end_window(whole), end_window(part)
     assert (whole.status, whole.status_reasons) == ("expired", ["review"])
     assert (part.status, part.status_reasons, part.closed_at) == ("underpaid", ["review", "underpaid"], None)
-    assert not Payment.objects.with_window_ended(part.closes_at + timedelta(days=1)).exists()
+    assert not any(kind.exists() for kind in Payment.objects.windows_ended(part.closes_at + timedelta(days=1)))
     for payment in (whole, part):
         assert release(Deposit.objects.get(payment=payment, evidence__gt=""))[-1] == "done"
     crediting.assess_due()

@@ -96,7 +96,7 @@ def holdings(
         charged = SimulatedTransaction.objects.filter(network=network, height__lte=at_height)
         for payer, paid in (
             ("sender", charged.filter(fee_payer="", sender__in=addresses)),
-            ("fee_payer", charged.filter(fee_payer__in=addresses)),
+            ("fee_payer", charged.filter(fee_payer__in=addresses).exclude(fee_payer="")),
         ):
             for address, fees in paid.values_list(payer).annotate(Sum("fee_units")):
                 held[address, NATIVE] -= fees

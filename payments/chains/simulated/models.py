@@ -138,6 +138,7 @@ class SimulatedTransaction(models.Model):
             models.Index(fields=["network", "height"], name="simulated_by_height"),
             models.Index(fields=["network", "sender"], name="simulated_by_sender"),
             models.Index(fields=["network", "inner_hash"], name="simulated_by_inner", condition=~Q(inner_hash="")),
+            models.Index(fields=["fee_payer"], name="simulated_by_fee_payer", condition=~Q(fee_payer="")),
             models.Index(
                 fields=["network", "id"], name="simulated_pending", condition=Q(status=SimulatedStatus.PENDING)
             ),

@@ -47,8 +47,8 @@ def write_again(payment: Payment) -> None:
 def to_index() -> list[QuerySet[Any]]:
     """Payments that have no entry yet, or one that lacks something."""
     return [
-        Payment.objects.filter(pk__gt=Coalesce(Subquery(_newest("payment_id")), Value(NO_DEPOSIT))),
-        _paid().filter(pk__gt=Coalesce(Subquery(_newest("deposits_until")), Value(NO_DEPOSIT))),
+        Payment.objects.filter(pk__gt=Coalesce(Subquery(_newest("payment_id")), Value(NO_DEPOSIT))).order_by("pk")[:1],
+        _paid().filter(pk__gt=Coalesce(Subquery(_newest("deposits_until")), Value(NO_DEPOSIT))).order_by("pk")[:1],
         SearchEntry.objects.filter(OUTDATED),
     ]
 
