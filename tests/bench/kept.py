@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -43,17 +43,31 @@ FOLDER = server.ROOT / "var" / "bench"
 def data_of(number: int, *, is_fresh: bool = False) -> Iterator[dict[int, Records]]:
     """The records of two merchants by how many payments each has, `number` and FEW, in a database with others beside.
 
+    Django is set up inside.
+    """
+
+    def fill() -> str:
+        return json.dumps({size: _keys(each) for size, each in _fill(number).items()})
+
+    with filled(f"ballast_scale_{number}", ("million.py",), fill, is_fresh=is_fresh) as kept:
+        yield {int(size): _read(keys) for size, keys in json.loads(kept).items()}
+
+
+@contextmanager
+def filled(prefix: str, sources: tuple[str, ...], fill: Callable[[], str], *, is_fresh: bool = False) -> Iterator[str]:
+    """What `fill` returned when it filled the database that is kept under this name; in that database.
+
     On the server of DATABASE_URL, or on an embedded one under var/bench. Filled where it is missing, and
-    brought up to date where migrations are newer; one that other statements have filled is dropped. Django is set up
-    inside.
+    brought up to date where migrations are newer; one that other `sources` of this folder have filled is dropped.
+    Django is set up inside.
     """
     (FOLDER / "static").mkdir(parents=True, exist_ok=True)
     os.environ["BALLAST_VAR"] = str(FOLDER)
     address = os.environ.get("DATABASE_URL", "")
     with nullcontext(None) if address else EmbeddedPostgres(FOLDER) as embedded:  # noqa: SIM117 - one needs the other
         with psycopg.connect(address, autocommit=True) if embedded is None else embedded.connect() as connection:
-            name = f"ballast_scale_{number}_{_digest()}"
-            kept = _kept(connection, f"ballast_scale_{number}_", name)
+            name = f"{prefix}_{_digest(sources)}"
+            kept = _kept(connection, f"{prefix}_", name)
             if kept is None or is_fresh:
                 connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -63,14 +77,11 @@ def data_of(number: int, *, is_fresh: bool = False) -> Iterator[dict[int, Record
                 os.environ["DATABASE_URL"] = f"postgres://{SUPERUSER}@/{embedded.socket_folder}/{name}"
             django.setup()
             call_command("migrate", verbosity=0)
-            if kept is not None and not is_fresh:
-                yield {int(size): _read(keys) for size, keys in json.loads(kept).items()}
-                return
-            records = _fill(number)
-            told = json.dumps({size: _keys(each) for size, each in records.items()})
-            comment = sql.SQL("COMMENT ON DATABASE {} IS {}")  # only now is it whole
-            connection.execute(comment.format(sql.Identifier(name), sql.Literal(told)))
-            yield records
+            if kept is None or is_fresh:
+                kept = fill()
+                comment = sql.SQL("COMMENT ON DATABASE {} IS {}")  # only now is it whole
+                connection.execute(comment.format(sql.Identifier(name), sql.Literal(kept)))
+            yield kept
 
 
 def _kept(connection: psycopg.Connection[Any], prefix: str, name: str) -> str | None:
@@ -84,9 +95,10 @@ def _kept(connection: psycopg.Connection[Any], prefix: str, name: str) -> str | 
     return dict(rows).get(name)
 
 
-def _digest() -> str:
+def _digest(sources: tuple[str, ...]) -> str:
     """Of the statements that fill a database. Migrations that are newer than it are run, as on an installation."""
-    return hashlib.sha256(Path(__file__).with_name("million.py").read_bytes()).hexdigest()[:12]
+    texts = [Path(__file__).with_name(name).read_bytes() for name in sources]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 
 def _keys(records: Records) -> dict[str, str]:
@@ -101,7 +113,6 @@ def _read(keys: dict[str, str]) -> Records:
 
 
 def _fill(number: int) -> dict[int, Records]:
-    from django.db import connection
     from django.test import override_settings
 
     from tests.bench.million import Fill
@@ -119,11 +130,18 @@ def _fill(number: int) -> dict[int, Records]:
             fill.write_others(OTHERS, OF_OTHERS)
         fill.write()
         bar.show("filled", 1.0)
+    vacuum()
+    return records
+
+
+def vacuum() -> None:
+    """Have PostgreSQL see what a database that was filled holds, as autovacuum does in time."""
+    from django.db import connection
+
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
         cursor.execute("VACUUM ANALYZE")
         cursor.execute("RESET statement_timeout")
-    return records
 
 
 class Bar:
