@@ -64,6 +64,11 @@ class Event(ids.KeyedByTime, ids.PublicRecord, models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["merchant", "environment", "id"], include=["type"], name="event_of"),
+            models.Index(
+                fields=["merchant", "environment", "type", "id"],
+                name="event_of_rare_type",
+                condition=~Q(type__in=["payment.created", "payment.pending", "payment.completed"]),
+            ),
             models.Index(fields=["id"], name="event_to_fan_out", condition=Q(is_fanned_out=False)),
         ]
 
@@ -229,6 +234,11 @@ class Delivery(ids.KeyedByTime, ids.PublicRecord, models.Model):
         indexes: ClassVar = [
             models.Index(fields=["merchant", "environment", "id"], include=["status"], name="delivery_of"),
             models.Index(fields=["endpoint", "id"], include=["status"], name="delivery_by_endpoint"),
+            models.Index(
+                fields=["merchant", "environment", "status", "id"],
+                name="delivery_that_failed",
+                condition=Q(status__in=[DeliveryStatus.FAILED, DeliveryStatus.DISCARDED]),
+            ),
             models.Index(
                 fields=["endpoint", "next_attempt_at"],
                 name="delivery_due",

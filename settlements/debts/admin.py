@@ -8,17 +8,19 @@ from functools import partial
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.db.models import CharField, OuterRef, QuerySet, Subquery, UUIDField
+from django.db.models import CharField, OuterRef, Q, QuerySet, Subquery, UUIDField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config.admin.base import REASON, LongList, ReadOnly, confirmation_page, unless
 from config.admin.columns import RecordPage
+from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import OF_RECORDS
 from merchants.models import Merchant, User
 from payments.chains import registry
 from settlements.debts.ending import propose_end, propose_taking_back
@@ -36,7 +38,8 @@ class DebtAdmin(ReadOnly, LongList, RecordPage[Debt]):
     actions = ("write_off", "collected")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Debt]:
-        owed = super().get_queryset(request).filter(kind=AccountKind.MERCHANT_RECEIVABLE, balance__gt=0)
+        by_index = Q(OF_RECORDS, environment__in=Environment.values)
+        owed = super().get_queryset(request).filter(by_index, kind=AccountKind.MERCHANT_RECEIVABLE, balance__gt=0)
         owner = Merchant.objects.filter(pk=Cast(OuterRef("owner"), UUIDField()))
         return owed.annotate(merchant_name=Subquery(owner.values("name"), output_field=CharField()))
 

@@ -40,7 +40,7 @@ FOLDER = server.ROOT / "var" / "bench"
 
 
 @contextmanager
-def data_of(number: int, *, is_fresh: bool = False) -> Iterator[dict[int, Records]]:
+def data_of(number: int, *, is_fresh: bool = False, drops_others: bool = False) -> Iterator[dict[int, Records]]:
     """The records of two merchants by how many payments each has, `number` and FEW, in a database with others beside.
 
     Django is set up inside.
@@ -49,17 +49,25 @@ def data_of(number: int, *, is_fresh: bool = False) -> Iterator[dict[int, Record
     def fill() -> str:
         return json.dumps({size: _keys(each) for size, each in _fill(number).items()})
 
-    with filled(f"ballast_scale_{number}", ("million.py",), fill, is_fresh=is_fresh) as kept:
+    name, ways = f"ballast_scale_{number}", {"is_fresh": is_fresh, "drops_others": drops_others}
+    with filled(name, ("million.py",), fill, **ways) as kept:
         yield {int(size): _read(keys) for size, keys in json.loads(kept).items()}
 
 
 @contextmanager
-def filled(prefix: str, sources: tuple[str, ...], fill: Callable[[], str], *, is_fresh: bool = False) -> Iterator[str]:
+def filled(
+    prefix: str,
+    sources: tuple[str, ...],
+    fill: Callable[[], str],
+    *,
+    is_fresh: bool = False,
+    drops_others: bool = False,
+) -> Iterator[str]:
     """What `fill` returned when it filled the database that is kept under this name; in that database.
 
     On the server of DATABASE_URL, or on an embedded one under var/bench. Filled where it is missing, and
-    brought up to date where migrations are newer; one that other `sources` of this folder have filled is dropped.
-    Django is set up inside.
+    brought up to date where migrations are newer. One that other `sources` of this folder have filled is told of, and
+    dropped only if that is wanted. Django is set up inside.
     """
     (FOLDER / "static").mkdir(parents=True, exist_ok=True)
     os.environ["BALLAST_VAR"] = str(FOLDER)
@@ -67,7 +75,7 @@ def filled(prefix: str, sources: tuple[str, ...], fill: Callable[[], str], *, is
     with nullcontext(None) if address else EmbeddedPostgres(FOLDER) as embedded:  # noqa: SIM117 - one needs the other
         with psycopg.connect(address, autocommit=True) if embedded is None else embedded.connect() as connection:
             name = f"{prefix}_{_digest(sources)}"
-            kept = _kept(connection, f"{prefix}_", name)
+            kept = _kept(connection, f"{prefix}_", name, drops_others=drops_others)
             if kept is None or is_fresh:
                 connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -84,15 +92,19 @@ def filled(prefix: str, sources: tuple[str, ...], fill: Callable[[], str], *, is
             yield kept
 
 
-def _kept(connection: psycopg.Connection[Any], prefix: str, name: str) -> str | None:
-    """What was noted of a database when it was filled. Others of the same size are dropped."""
+def _kept(connection: psycopg.Connection[Any], prefix: str, name: str, *, drops_others: bool) -> str | None:
+    """What was noted of a database when it was filled; None where it is missing, or was not filled to its end."""
     rows = connection.execute(
-        "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE starts_with(datname, %s)",
+        "SELECT datname, shobj_description(oid, 'pg_database'), pg_size_pretty(pg_database_size(oid))"
+        " FROM pg_database WHERE starts_with(datname, %s)",
         [prefix],
     ).fetchall()
-    for other in {each for each, _ in rows} - {name}:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(other)))
-    return dict(rows).get(name)
+    for other, _, size in rows:
+        if other != name and drops_others:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(other)))
+        elif other != name:
+            print(f"{other}, {size}, was filled by other statements: --drop-others drops it", file=sys.stderr)
+    return {each: noted for each, noted, _ in rows}.get(name)
 
 
 def _digest(sources: tuple[str, ...]) -> str:

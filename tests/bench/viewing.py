@@ -72,7 +72,7 @@ class Shop:
         own = Payment.objects.filter(merchant=self.records.payment.merchant)
         payment = own.filter(status="completed").order_by("-id")[self.number // 4]
         deposit = Deposit.objects.filter(payment=payment).earliest("id")
-        settlement = Settlement.objects.filter(merchant=payment.merchant).order_by("-id")[self.number // 2000]
+        settlement = Settlement.objects.filter(merchant=payment.merchant).order_by("-id")[max(1, self.number // 2000)]
         account = Account.objects.filter(owner=str(payment.merchant_id), kind="merchant:available").earliest("balance")
         posting = account.entries.order_by("-posting")[self.number // 4].posting
         return {
