@@ -18,6 +18,6 @@ class Migration(migrations.Migration):
         migrations.RunSQL(
             "CREATE UNIQUE INDEX CONCURRENTLY posting_once_by_reference ON ledger_posting"
             " (reference, kind, environment)",
-            "DROP INDEX CONCURRENTLY posting_once_by_reference",
+            "DROP INDEX CONCURRENTLY IF EXISTS posting_once_by_reference",  # it is `posting_once` by now
         ),
     ]
