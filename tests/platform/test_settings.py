@@ -243,9 +243,11 @@ DEPLOYING = {
     ],
 )
 def test_what_cannot_be_reached_or_is_set_wrongly_ends_a_command_in_one_line(
-    arguments: tuple[str, ...], variables: dict[str, str], said: str
+    arguments: tuple[str, ...], variables: dict[str, str], said: str, tmp_path: Path
 ) -> None:
-    ended = forked(*arguments, DJANGO_SETTINGS_MODULE="config.settings", **variables)
+    """In a folder of its own: in that of a `make run` the database has been prepared, and is not looked for."""
+    place = {"DJANGO_SETTINGS_MODULE": "config.settings", "BALLAST_VAR": str(tmp_path)}
+    ended = forked(*arguments, **place, **variables)
     assert ended.returncode != 0
     lines = [line for line in ended.stderr.splitlines() if not line.startswith("{")]  # the log has lines of its own
     assert len(lines) == 1, ended.stderr
