@@ -54,6 +54,7 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
         "config/process/variables.py",
         "config/process/alive.py",  # in the container, without the settings
         "config/celery.py",
+        "config/web.py",
         "config/wsgi.py",
         "config/embedded/background.py",
         "config/installation/backups/drilling.py",  # hands its own settings to the commands of a drill

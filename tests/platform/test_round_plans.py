@@ -17,7 +17,7 @@ from config.celery import app
 from config.periodic import due_work
 from payments import tasks
 from payments.treasury.sweeping import request_sweep
-from tests.api.test_list_plans import FILLED, met
+from tests.api.test_list_plans import FILLED, met, vacuum
 from tests.bench.bookkeeping import Books, four_payments
 from tests.bench.million import Fill
 from tests.dashboard.addresses import make_records
@@ -34,6 +34,7 @@ READ_IN_BATCHES = {"payments.look_for_native_coin": "payment_watched"}
 
 @pytest.mark.django_db
 def test_a_round_meets_few_rows(settings: Settings) -> None:
+    vacuum()
     settings.SIMULATED_BLOCK_SECONDS = 0
     app.loader.import_default_modules()
     merchant = make_merchant()
