@@ -117,7 +117,8 @@ def detach_month(month: Month) -> None:
 def _call(function: str, *arguments: object) -> None:
     """One of the functions of the database that do this as the owner of the tables."""
     with connection.cursor() as cursor:
-        cursor.callproc(function, arguments)
+        # Not callproc, which the cursors of the engine for poolers do not have.
+        cursor.execute(f"SELECT {function}({', '.join(['%s'] * len(arguments))})", arguments)
 
 
 def partition_by_month(table: str, *, key: str = "id", primary_key: str = "") -> migrations.RunPython:
