@@ -114,7 +114,7 @@ def detach_month(month: Month) -> None:
         cursor.execute(f"ALTER TABLE {month.table} DETACH PARTITION {month.name}")
 
 
-def _call(function: str, *arguments: object) -> None:
+def _call(function: str, *arguments: str | datetime | None) -> None:
     """One of the functions of the database that do this as the owner of the tables."""
     with connection.cursor() as cursor:
         # Not callproc, which the cursors of the engine for poolers do not have.
