@@ -7,11 +7,10 @@ were delivered, and each transfer stands on its simulated network.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from config.database.counters import correct, fold_all
@@ -24,7 +23,7 @@ from payments.deposits.models import ScanCursor
 from payments.deposits.turnover.counting import TURNOVER
 from payments.models import PAYMENTS, BalanceChange, Deposit, Payment
 from tests.bench.kept import DAYS
-from tests.bench.million import _KEY_OF, _NEXT, ROWS_AT_ONCE, Fill, _entry_of, _table, _without_indexes
+from tests.bench.million import _NEXT, Fill, _entry_of, _table
 from tests.factories import make_merchant
 from tests.payments.scenes import ETHEREUM, POLYGON, end_window, make_payment, pay_and_confirm
 from webhooks.models import Delivery, Event
@@ -64,12 +63,8 @@ class Books(Fill):
         self._step, self._written = self._milliseconds // number, 0
 
     def keep(self, paid: list[Payment], expired: list[Payment]) -> None:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL statement_timeout = 0")
-            cursor.execute("SET LOCAL session_replication_role = replica")
-            cursor.execute("DROP FUNCTION IF EXISTS pg_temp.key_of")
-            cursor.execute(_KEY_OF)
-            with _without_indexes(cursor, self._tell) if self._number >= ROWS_AT_ONCE else nullcontext():
+        with self._filling() as cursor:
+            with self._copying(cursor):
                 place = 0
                 for payments, number in ((paid, self._number * 5 // 12), (expired, self._number // 12)):
                     for payment in payments:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
@@ -70,14 +71,24 @@ class Fill:
         self._step, self._written = self._milliseconds // number, 0
         self._settled = BalanceChange.objects.filter(settlement=records.settlement.pk).earliest("id")
 
-    def write(self) -> None:
+    @contextmanager
+    def _filling(self) -> Iterator[CursorWrapper]:
+        """A cursor of one transaction, in which keys are made by `key_of` and no row is checked."""
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 0")
             # What the services wrote is right, and so is a copy of it: nothing needs to be looked up for each row.
             cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute("DROP FUNCTION IF EXISTS pg_temp.key_of")
             cursor.execute(_KEY_OF)
-            with _without_indexes(cursor, self._tell) if self._number >= ROWS_AT_ONCE else nullcontext():
+            yield cursor
+
+    def _copying(self, cursor: CursorWrapper) -> AbstractContextManager[None]:
+        """Many rows are written without their indexes, which are made at the end of the block."""
+        return _without_indexes(cursor, self._tell) if self._number >= ROWS_AT_ONCE else nullcontext()
+
+    def write(self) -> None:
+        with self._filling() as cursor:
+            with self._copying(cursor):
                 self._write_payments()
                 self._write_around_payments()
                 self._write_rarer_records()

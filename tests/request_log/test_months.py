@@ -24,6 +24,7 @@ from merchants.models import Merchant
 from merchants.request_log import recording
 from merchants.request_log.models import LoggedRequest
 from merchants.request_log.purging import purge
+from tests.deletes import deletes
 from tests.factories import api_client, make_key, make_merchant
 from tests.patience import until
 from tests.request_log.test_recording import entry
@@ -130,17 +131,9 @@ def test_a_month_is_dropped_by_a_worker_once_all_of_it_is_too_old_and_shown_to_n
     assert (own.count(), LoggedRequest.objects.count()) == (2, 3)
     first = months_of(TABLE)[0]
     assert first.until is not None
-    deletes: list[int] = []
-
-    def watched(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
-        result = execute(sql, parameters, many, context)
-        if sql.startswith("DELETE"):
-            deletes.append(context["cursor"].rowcount)
-        return result
-
     ask(f"SET SESSION AUTHORIZATION {WORKER}")
     try:
-        with connection.execute_wrapper(watched):
+        with deletes() as deleted:
             for days, left in ((29, 3), (30, 0)):
                 assert purge(now=first.until + timedelta(days=days)) == 0
                 assert LoggedRequest.objects.count() == left
@@ -148,7 +141,7 @@ def test_a_month_is_dropped_by_a_worker_once_all_of_it_is_too_old_and_shown_to_n
             ask("SELECT drop_month('ledger_entry')")
     finally:
         ask("RESET SESSION AUTHORIZATION")
-    assert deletes == []
+    assert deleted == []
     assert first.name not in {month.name for month in months_of(TABLE)}
 
 

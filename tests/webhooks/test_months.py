@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, connections
 
 from config import ids
 from config.database.months import months_of
+from tests.deletes import deletes
 from tests.webhooks.scenes import make_delivery, make_endpoint, send_due
 from webhooks.models import Attempt, Delivery
 from webhooks.purging import purge_attempts
@@ -80,25 +81,17 @@ def test_the_month_of_old_deliveries_goes_and_a_late_attempt_stays_its_sixty_day
     bounds = (str(ids.first_uuid_at(first.until + timedelta(days=days))) for days in (0, 400))
     with connection.cursor() as cursor:  # those of the months that follow
         cursor.execute(f"CREATE TABLE {TABLE}_later PARTITION OF {TABLE} FOR VALUES FROM (%s) TO (%s)", [*bounds])
-    deletes: list[int] = []
-
-    def watched(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
-        result = execute(sql, parameters, many, context)
-        if sql.startswith("DELETE"):
-            deletes.append(context["cursor"].rowcount)
-        return result
-
     dispatcher = connections["default"].copy()
     dispatcher.set_autocommit(False)
     try:
         dispatcher.cursor().execute("UPDATE webhooks_delivery SET attempts_left = 0")  # hinders nobody
-        with connection.execute_wrapper(watched):
+        with deletes() as deleted:
             for days, left in ((59, 3), (60, 1), (89, 1)):
                 assert purge_attempts(now=first.until + timedelta(days=days, minutes=1)) == 0
                 assert Attempt.objects.count() == left
     finally:
         dispatcher.close()
-    assert deletes == []
+    assert deleted == []
     assert Attempt.objects.get().pk == late.pk
     assert purge_attempts(now=first.until + timedelta(days=90, minutes=1)) == 1
     assert Delivery.objects.count() == 3

@@ -12,6 +12,6 @@ from config.database.months import partition_by_month
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("webhooks", "0002_connection_codes"), ("installation", "0005_months_with_foreign_keys")]
+    dependencies = [("webhooks", "0002_connection_codes"), ("installation", "0004_months")]
 
     operations = [partition_by_month("webhooks_attempt", key="delivery_id", primary_key="id, delivery_id")]

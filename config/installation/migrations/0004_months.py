@@ -4,7 +4,8 @@ Both run with the rights of the owner of the tables, as a worker may make and dr
 its caller but the name of a table, and makes what `migrate` would make. The other drops only months of a table whose
 rows the caller may delete anyway; rows whose column `kept_by` is not before `since` go to the rest.
 
-They wait for a lock for two seconds: everybody else waits behind them.
+They wait for a lock for less than a second, as everybody else waits behind them, and so that they give way before
+PostgreSQL looks for a deadlock, which may end somebody else. To drop a month locks no table that it points to.
 """
 
 from django.db import migrations
@@ -15,7 +16,7 @@ FUNCTIONS = r"""
     )::uuid;
 
     CREATE FUNCTION make_months(parent text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, public, pg_temp SET timezone = 'UTC' SET lock_timeout = '2s' AS $$
+    SET search_path = pg_catalog, public, pg_temp SET timezone = 'UTC' SET lock_timeout = '800ms' AS $$
     DECLARE
         key text;
         rest text;
@@ -53,8 +54,9 @@ FUNCTIONS = r"""
         END LOOP;
     END $$;
 
-    CREATE FUNCTION drop_month(month text, kept_by text DEFAULT NULL, since timestamptz DEFAULT NULL) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '2s' AS $$
+    CREATE FUNCTION drop_month(month text, kept_by text DEFAULT NULL, since timestamptz DEFAULT NULL)
+    RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, public, pg_temp SET lock_timeout = '800ms' AS $$
     DECLARE
         parent text;
     BEGIN
@@ -68,11 +70,17 @@ FUNCTIONS = r"""
             RAISE EXCEPTION '% is no month of a table from which % may delete', month, session_user
                 USING ERRCODE = 'insufficient_privilege';
         END IF;
+        EXECUTE format('LOCK TABLE ONLY public.%I', parent);
         IF kept_by IS NOT NULL THEN
-            EXECUTE format('ALTER TABLE public.%I DETACH PARTITION public.%I', parent, month);
-            EXECUTE format('INSERT INTO public.%I SELECT * FROM public.%I WHERE %I >= %L', parent, month, kept_by, since);
+            EXECUTE format(
+                'CREATE TABLE public.%I AS SELECT * FROM public.%I WHERE %I >= %L', month || '_kept', month, kept_by, since
+            );
         END IF;
         EXECUTE format('DROP TABLE public.%I', month);
+        IF kept_by IS NOT NULL THEN
+            EXECUTE format('INSERT INTO public.%I SELECT * FROM public.%I', parent, month || '_kept');
+            EXECUTE format('DROP TABLE public.%I', month || '_kept');
+        END IF;
     END $$;
 """
 
