@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merchants.counting import Counted
-from merchants.ledger.invariants import Finding, Scope, key_of_day
+from merchants.ledger.checking import Finding, Scope, key_of_day
 
 
 def inexact_counters(scope: Scope, counted: Counted) -> Iterator[Finding]:

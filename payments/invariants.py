@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import (
+from merchants.ledger.checking import (
     Finding,
     Records,
     Scope,

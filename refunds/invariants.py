@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config import ids
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import Finding, Records, Scope, Severity, invariant
+from merchants.ledger.checking import Finding, Records, Scope, Severity, invariant
 from refunds.models import REFUNDS, Refund
 from refunds.states import RefundStatus
 from webhooks.invariants import changes_without_event

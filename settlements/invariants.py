@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config import ids
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import Finding, Records, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import Finding, Records, Scope, Severity, invariant, unequal
 from settlements.models import SETTLEMENTS
 from webhooks.invariants import changes_without_event
 

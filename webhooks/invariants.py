@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import Finding, Records, Scope, Severity, invariant, share_by
+from merchants.ledger.checking import Finding, Records, Scope, Severity, invariant, share_by
 from webhooks.events.catalogue import EVERYTHING, WEBHOOK_TEST
 from webhooks.purging import kept_since
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
-from merchants.ledger.invariants import FIRST_KEY, LAST_KEY, Scope, shared_tables
+from merchants.ledger.checking import FIRST_KEY, LAST_KEY, Scope, shared_tables
 from merchants.ledger.models import ReconcileRun
 
 SHARES = 96

@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.installation.services import current_standstill
+from merchants.ledger.checking import CouldNotCheck, Finding, Invariant, NetworkKey, Scope, Severity
 from merchants.ledger.explained_findings import finding_id, in_force
-from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, NetworkKey, Scope, Severity
 from merchants.ledger.models import Account, ExplainedFinding, ReconcileOutcome, ReconcileRun
 from merchants.ledger.quick import Moment, read_until, this_moment
 from merchants.ledger.stops import stop

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 from merchants.ledger.chart import kinds_where
-from merchants.ledger.invariants import Finding, Invariant, Scope
+from merchants.ledger.checking import Finding, Invariant, Scope
 
 HELD = """
     SELECT environment, network, asset, sum(balance) FROM ledger_account

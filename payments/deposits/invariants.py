@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import Finding, Scope, Severity, invariant, unequal
 from merchants.ledger.models import Stop
 from payments.deposits.models import ReadingRequest
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.installation.services import current_standstill
 from config.money import format_crypto
-from merchants.ledger.invariants import CouldNotCheck
+from merchants.ledger.checking import CouldNotCheck
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.protocol.operations import UnusualChange

@@ -20,7 +20,7 @@ from config.database.advisory_locks import named_lock
 from config.database.purging import delete_in_batches
 from config.environments import Environment
 from config.installation.services import current_standstill
-from merchants.ledger.invariants import Invariant, Scope, registered
+from merchants.ledger.checking import Invariant, Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.ledger.quick import quick_scope
 from merchants.ledger.reconciliation import AlreadyRunning, CheckResult, reconcile

@@ -16,7 +16,7 @@ from django.db.models import Max
 from config.environments import Environment
 from config.installation import services as standing
 from config.periodic.containment import contained
-from merchants.ledger.invariants import CouldNotCheck, NetworkKey
+from merchants.ledger.checking import CouldNotCheck, NetworkKey
 from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.errors import ChainError

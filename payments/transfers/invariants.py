@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import CouldNotCheck, Finding, Records, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import CouldNotCheck, Finding, Records, Scope, Severity, invariant, unequal
 from merchants.ledger.models import Stop
 from payments.chains.errors import ChainError
 from payments.transfers.audit.outgoing import Comparison

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from django.db.models import Min, QuerySet
 
 from config.ids import first_uuid_at
-from merchants.ledger.invariants import Finding, Severity
+from merchants.ledger.checking import Finding, Severity
 from payments.chains.protocol.scans import Scan
 from payments.chains.protocol.transfers import Identity, IncomingTransfer
 from payments.chains.providers.sources import another_provider

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.transfers.audit.wallet_snapshot import networks_with_wallets, take_wallet_snapshots, wallet_snapshots

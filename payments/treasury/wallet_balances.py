@@ -16,7 +16,7 @@ from config.errors import InvalidParameter
 from config.installation.services import current_standstill, require_resumed
 from config.money import Asset
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
+from merchants.ledger.checking import CouldNotCheck, Finding, Severity
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import AccountRef, Line, post
 from payments.chains.errors import ChainError

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config import ids
 from config.money import FIAT_DIGITS, to_units
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import Finding, Scope, Severity, invariant, unequal
 from merchants.models import Merchant, MerchantSettings
 from payments.chains import registry
 from payments.monitoring.accounting.periods import Days

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.installation.models import BackupRun, Sign, Standstill
 from merchants.ledger import explained_findings, stops
-from merchants.ledger.invariants import Scope, registered
+from merchants.ledger.checking import Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun, StopKind
 from merchants.ledger.reconciliation import finding_record
 from merchants.models import Merchant, User

@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from merchants.ledger.invariants import Scope
+from merchants.ledger.checking import Scope
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from merchants.ledger import stops
 from merchants.ledger.balances import balance
-from merchants.ledger.invariants import Finding, Scope, registered
+from merchants.ledger.checking import Finding, Scope, registered
 from payments.chains.evm import abi, sending
 from payments.chains.evm.nodes import prices
 from payments.deposits.postings import chain_account

@@ -17,7 +17,7 @@ from pytest_django.fixtures import Settings
 from config.installation import services as standing
 from config.installation.models import Sign, Standstill
 from merchants.ledger.balances import balance
-from merchants.ledger.invariants import Severity
+from merchants.ledger.checking import Severity
 from merchants.ledger.models import Posting, ReconcileRun, Stop
 from merchants.models import User
 from payments.chains import registry

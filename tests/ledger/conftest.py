@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from merchants.ledger import invariants
+from merchants.ledger import checking, invariants
 from tests.ledger.books import COINS, available_account, move, payment_account
 
 
 @pytest.fixture
 def ledger_checks_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other apps' checks need rows of theirs to agree with; here the registry may also be added to."""
-    ours = {known.code: known for known in invariants.registered() if known.check.__module__ == invariants.__name__}
-    monkeypatch.setattr(invariants, "_registry", ours)
+    ours = {known.code: known for known in checking.registered() if known.check.__module__ == invariants.__name__}
+    monkeypatch.setattr(checking, "_registry", ours)
 
 
 @pytest.fixture

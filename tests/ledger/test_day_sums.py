@@ -16,8 +16,8 @@ from django.db import connection
 from config import ids
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import CHART, Owner
+from merchants.ledger.checking import Finding, Scope, Severity, registered
 from merchants.ledger.day_sums import HAS_SUMS, sums_before
-from merchants.ledger.invariants import Finding, Scope, Severity, registered
 from merchants.ledger.models import Account, DaySum, Entry
 from tests.accounting.clock import made_at
 from tests.ledger.books import COINS, FEES, PRODUCTION, SANDBOX, available_account, balance_at, move, payment_account

@@ -21,7 +21,7 @@ from pytest_django.fixtures import Settings
 from merchants.four_eyes.models import Proposal
 from merchants.four_eyes.services import agree
 from merchants.ledger import explained_findings
-from merchants.ledger.invariants import Finding, Scope, invariant
+from merchants.ledger.checking import Finding, Scope, invariant
 from merchants.ledger.models import ExplainedFinding, ReconcileRun, Stop
 from merchants.models import User
 from tests.agreeing import agree_to_what_waits

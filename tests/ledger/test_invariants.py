@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection, transaction
 
-from merchants.ledger import invariants
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant, registered
+from merchants.ledger import checking
+from merchants.ledger.checking import Finding, Scope, Severity, invariant, registered
 from merchants.ledger.models import Account, Posting
 from tests.ledger.books import (
     COINS,
@@ -275,7 +275,7 @@ class TestRegistry:
             invariant(code, "anything")(lambda scope: iter(()))
 
     def test_numbers_come_in_their_order_and_those_of_the_business_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(invariants, "_registry", {})
+        monkeypatch.setattr(checking, "_registry", {})
         for code in ("W1", "I12w", "C1", "I2", "I12", "I13"):
             invariant(code, "anything")(lambda scope: iter(()))
         assert [known.code for known in registered()] == ["I2", "I12", "I12w", "I13", "C1", "W1"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from merchants.ledger.balances import balance
-from merchants.ledger.invariants import Scope, registered
+from merchants.ledger.checking import Scope, registered
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import (
     AccountRef,

@@ -23,7 +23,7 @@ from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.services import agree
 from merchants.ledger import quick
-from merchants.ledger.invariants import FIRST_KEY, LAST_KEY, Scope, registered
+from merchants.ledger.checking import FIRST_KEY, LAST_KEY, Scope, registered
 from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from payments import tasks as payment_tasks

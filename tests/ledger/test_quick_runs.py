@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, connections
 
 from merchants.ledger import quick
-from merchants.ledger.invariants import FIRST_KEY, LAST_KEY, Scope
+from merchants.ledger.checking import FIRST_KEY, LAST_KEY, Scope
 from merchants.ledger.models import Posting, ReconcileRun
 from merchants.ledger.quick import _changed_since, quick_scope
 from tests.ledger.books import COINS, move, payment_account

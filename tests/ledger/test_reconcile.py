@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity, invariant
+from merchants.ledger.checking import CouldNotCheck, Finding, Invariant, Scope, Severity, invariant
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.ledger.reconciliation import ADVISORY_LOCK, FINDINGS_KEPT
 from merchants.ledger.unexplained import Explained

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config.installation.models import Sign, Standstill
-from merchants.ledger.invariants import Finding, Scope, invariant
+from merchants.ledger.checking import Finding, Scope, invariant
 from merchants.ledger.models import ReconcileRun, Stop
 from tests.factories import make_user
 from tests.ledger.books import COINS, available_account, move, receivable_account

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import Finding, Scope, registered
+from merchants.ledger.checking import Finding, Scope, registered
 from merchants.models import User
 from payments import tasks
 from payments.chains import registry

@@ -17,7 +17,7 @@ from config import ids
 from config.api.pagination import KeyRange
 from config.database.counters import Counter, correct
 from merchants import counting
-from merchants.ledger.invariants import Scope
+from merchants.ledger.checking import Scope
 from merchants.models import RecordCount, RecordCountDelta
 from merchants.tasks import fold_counts as fold_counts_task
 from tests.api.probe import PROBES, Probe, probe_table

@@ -21,7 +21,7 @@ from config.api.renderers import render_json
 from config.coins import COINS
 from config.environments import Environment
 from config.money import to_units
-from merchants.ledger.invariants import Finding, Scope, registered
+from merchants.ledger.checking import Finding, Scope, registered
 from merchants.ledger.models import Account, Stop
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from merchants.models import Merchant

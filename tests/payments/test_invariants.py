@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from config import ids
 from merchants.counting import fold_counts
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, registered
+from merchants.ledger.checking import CouldNotCheck, Finding, Scope, registered
 from payments import tasks
 from payments.chains.simulated import control
 from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment

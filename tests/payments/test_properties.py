@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from config.errors import DomainError
 from merchants.ledger.chart import Group, kinds_where
-from merchants.ledger.invariants import Scope, registered
+from merchants.ledger.checking import Scope, registered
 from merchants.ledger.models import Account
 from merchants.models import Merchant
 from payments import tasks

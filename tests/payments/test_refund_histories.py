@@ -13,7 +13,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from merchants.ledger.invariants import Scope, Severity, registered
+from merchants.ledger.checking import Scope, Severity, registered
 from payments import tasks
 from payments.chains.simulated import control
 from payments.models import Discrepancy, Payment

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.ledger.invariants import Scope, registered
+from merchants.ledger.checking import Scope, registered
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from payments import tasks
 from payments.chains import registry

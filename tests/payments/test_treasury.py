@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity
+from merchants.ledger.checking import CouldNotCheck, Finding, Scope, Severity
 from merchants.ledger.models import Posting
 from merchants.ledger.posting import AccountRef, Line, post
 from payments import tasks

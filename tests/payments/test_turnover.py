@@ -9,7 +9,7 @@ from django.db import transaction
 
 from config.database.counters import correct
 from config.money import fiat_share
-from merchants.ledger.invariants import Scope
+from merchants.ledger.checking import Scope
 from payments.chains.simulated import control
 from payments.deposits.turnover import counting
 from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta

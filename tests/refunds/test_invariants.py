@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from config import ids
-from merchants.ledger.invariants import Scope
+from merchants.ledger.checking import Scope
 from merchants.models import RecordCountDelta
 from payments.models import Payment
 from payments.transfers.models import Payout

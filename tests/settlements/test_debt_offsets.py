@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 from config import ids
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.invariants import Severity
+from merchants.ledger.checking import Severity
 from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from merchants.services import change_fee

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from merchants.ledger.invariants import Scope
+from merchants.ledger.checking import Scope
 from merchants.models import Merchant
 from merchants.services import change_fee
 from settlements.invoices import issuing

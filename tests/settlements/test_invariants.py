@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import Scope, registered
+from merchants.ledger.checking import Scope, registered
 from merchants.models import Merchant
 from payments.models import BalanceChange
 from settlements.models import Settlement

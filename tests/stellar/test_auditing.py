@@ -20,7 +20,7 @@ from stellar_sdk.operation import (
     Payment,
 )
 
-from merchants.ledger.invariants import CouldNotCheck, Severity
+from merchants.ledger.checking import CouldNotCheck, Severity
 from payments import models
 from payments.deposits import crediting
 from payments.deposits.models import ReadingRequest, ScanCursor

@@ -26,7 +26,7 @@ from stellar_sdk import (
 )
 from stellar_sdk.operation import Payment
 
-from merchants.ledger.invariants import Scope
+from merchants.ledger.checking import Scope
 from payments.chains import registry
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon import envelope_check, operations

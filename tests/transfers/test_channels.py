@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from merchants.ledger.invariants import Severity
+from merchants.ledger.checking import Severity
 from payments.chains import registry
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control, networks

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, registered
+from merchants.ledger.checking import CouldNotCheck, Finding, Scope, Severity, registered
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer

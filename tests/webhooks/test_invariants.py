@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import Scope, Severity, registered
+from merchants.ledger.checking import Scope, Severity, registered
 from merchants.models import Merchant
 from tests.factories import make_merchant
 from tests.webhooks.scenes import answering, make_delivery, make_endpoint, make_event, send_due

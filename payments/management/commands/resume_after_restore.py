@@ -13,7 +13,7 @@ from config.environments import Environment
 from config.installation import services as standing
 from config.installation.marker import MarkerUnreachable
 from config.installation.models import Sign
-from merchants.ledger.invariants import NetworkKey
+from merchants.ledger.checking import NetworkKey
 from payments.restore.findings import Found, LostDeposit, LostPayout
 from payments.restore.services import LOOK_AHEAD, compare_with_chains, go_on
 

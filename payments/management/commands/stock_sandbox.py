@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
-from merchants.ledger.invariants import CouldNotCheck
+from merchants.ledger.checking import CouldNotCheck
 from merchants.ledger.models import Posting
 from payments.chains import registry
 from payments.chains.errors import ChainError

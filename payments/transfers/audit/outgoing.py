@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db.models import Min, QuerySet
 
 from config.installation.services import found_by_resume
-from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
+from merchants.ledger.checking import CouldNotCheck, Finding, Severity
 from payments.chains.errors import ChainError
 from payments.chains.providers.sources import another_provider
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot

@@ -14,7 +14,7 @@ from typing import cast
 from django.utils import timezone
 
 from merchants.ledger.chart import kinds_where
-from merchants.ledger.invariants import CouldNotCheck, Finding, NetworkKey, Scope, Severity
+from merchants.ledger.checking import CouldNotCheck, Finding, NetworkKey, Scope, Severity
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.protocol.chain import Chain

@@ -18,7 +18,7 @@ from config.pages import wording
 from config.periodic.containment import contained
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
-from merchants.ledger.invariants import CouldNotCheck
+from merchants.ledger.checking import CouldNotCheck
 from merchants.ledger.models import Posting
 from merchants.models import User
 from payments.chains import registry

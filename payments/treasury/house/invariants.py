@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from config.installation.services import found_by_resume
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import Finding, Scope, Severity, invariant, unequal
 from payments.transfers.owners import FOUND
 
 # What was agreed to, beside what is paid: the payout, the list, and the posting that reserved the coins.

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Min
 
-from merchants.ledger.invariants import ROWS_AT_A_TIME
+from merchants.ledger.checking import ROWS_AT_A_TIME
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot

@@ -9,7 +9,7 @@ import structlog
 
 from config import ids
 from config.money import format_crypto
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
+from merchants.ledger.checking import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from payments.chains.errors import ChainError
 from payments.deposits.models import ScanCursor
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.environments import Environment
-from merchants.ledger.invariants import CouldNotCheck, Invariant, Scope, registered
+from merchants.ledger.checking import CouldNotCheck, Invariant, Scope, registered
 from merchants.ledger.models import Account, ReconcileOutcome, ReconcileRun
 from merchants.ledger.quick import quick_scope
 from merchants.ledger.reconciliation import EXIT_CODES, AlreadyRunning, CheckResult, reconcile

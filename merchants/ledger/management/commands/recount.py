@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.database.counters import correct
-from merchants.ledger.invariants import registered
+from merchants.ledger.checking import registered
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from config import ids
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import AmountNotExact, from_units, to_units
-from merchants.ledger.invariants import CouldNotCheck
+from merchants.ledger.checking import CouldNotCheck
 from payments.chains import registry
 from payments.models import Discrepancy
 from payments.suspense.acceptance import take_discrepancy
