@@ -42,9 +42,11 @@ def migrate(to: str) -> None:
 
 @pytest.fixture
 def as_before() -> Iterator[None]:
-    """The table as an installation of the release before has it."""
+    """The table as an installation of the release before has it, its owner the one of everything there."""
     migrate("zero")
     migrate("0001")
+    [(owner,)] = ask("SELECT proowner::regrole::text FROM pg_proc WHERE proname = 'make_months'")
+    ask(f"ALTER TABLE {TABLE} OWNER TO {owner}")
     yield
     migrate("zero")
     migrate("0002")

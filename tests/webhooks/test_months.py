@@ -30,7 +30,7 @@ def as_before() -> Iterator[None]:
         editor.create_model(Attempt)
     call_command("migrate", "webhooks", "0002", verbosity=0)
     yield
-    call_command("migrate", "webhooks", "0003", verbosity=0)
+    call_command("migrate", "webhooks", verbosity=0)
 
 
 @pytest.fixture
