@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
 
 from config.api.renderers import ExactDecoder, ExactEncoder, read_json, render_json
-
-COMPRESSED_FROM: Final = 2_048
-"""Characters of a record: PostgreSQL compresses no row of 2,032 bytes or less, whatever `toast_tuple_target` says."""
 
 
 class UnitsField(models.DecimalField[Any, Any]):
@@ -55,8 +52,7 @@ class ExactJSONField(models.JSONField):
 class RecordField(models.Field[Any, Any]):
     """A record as the API shows it, kept as its JSON text: the order of its fields and every digit stay as they were.
 
-    In Python it is plain values; numbers with a fraction are Decimal. The column has spaces after a short text, so that
-    PostgreSQL compresses it: of a payment's record it then stores two thirds.
+    In Python it is plain values; numbers with a fraction are Decimal. The text in the column may have spaces after it.
     """
 
     def get_internal_type(self) -> str:
@@ -66,4 +62,4 @@ class RecordField(models.Field[Any, Any]):
         return None if value is None else read_json(value)
 
     def get_prep_value(self, value: Any) -> str | None:
-        return None if value is None else render_json(value).decode().ljust(COMPRESSED_FROM)
+        return None if value is None else render_json(value).decode()

@@ -54,7 +54,11 @@ _INSERT = """
     ON CONFLICT (event_id, endpoint_id) DO NOTHING
 """
 
-_DONE = "UPDATE webhooks_event SET is_fanned_out = true WHERE id = ANY(%(events)s)"
+# As the row is written anyway, its record gets spaces after it: PostgreSQL compresses no row of 2,032 bytes or less.
+_DONE = """
+    UPDATE webhooks_event SET is_fanned_out = true, payload = payload || repeat(' ', 2048 - length(payload))
+    WHERE id = ANY(%(events)s)
+"""
 
 
 class _Happened(NamedTuple):
