@@ -13,6 +13,7 @@ from tests.factories import api_client, make_key
 from tests.payments.scenes import ETHEREUM, make_payment, pay_and_confirm
 from webhooks.models import Event
 from webhooks.records import event_record
+from webhooks.sending.fan_out import fan_out
 from webhooks.sending.preparing import Preparation
 
 pytestmark = pytest.mark.django_db
@@ -37,9 +38,10 @@ def test_the_stored_record_has_no_picture_and_the_one_that_is_sent_has() -> None
     )
 
 
-def test_postgresql_compresses_what_is_stored() -> None:
+def test_postgresql_compresses_a_record_whose_deliveries_are_made() -> None:
     event = Event.objects.get(object_id=make_payment(ETHEREUM).pk)
     text = render_json(event.payload).decode()
+    assert fan_out() == 1
     assert stored(event) == text
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_column_size(payload) FROM webhooks_event WHERE id = %s", [event.pk])
