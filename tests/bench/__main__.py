@@ -123,6 +123,9 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         report.ratio_line("GET /payments/:id", loads["GET"], "thin select", loads["thin select"], GET_GOAL),
         report.ratio_line("GET /payments/:id", loads["GET"], "bare select", loads["bare select"], TWIN_GET_GOAL),
         report.ratio_line("GET /payments?limit=100", loads["list"], "GET /payments/:id", loads["GET"], LIST_GOAL),
+        report.ratio_line(
+            "GET /payments?limit=100", loads["list"], "thin select", loads["thin select"], GET_GOAL * LIST_GOAL
+        ),
         report.ratio_line("POST with the request log", loads["POST"], "without", loads["POST unlogged"], LOG_GOAL),
         report.ratio_line("GET with the request log", loads["GET"], "without", loads["GET unlogged"], LOG_GOAL),
         report.Line(
