@@ -140,8 +140,8 @@ def partition_by_month(table: str, *, key: str = "id", primary_key: str = "") ->
                 _briefly(cursor, _LIMIT.format(table=table, key=key, end=ids.first_uuid_at(end)))
                 cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {table}_limit")
                 if primary_key:
-                    cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {table}_key")
-                    cursor.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {table}_key ON {table} ({primary_key})")
+                    schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {table}_key")
+                    schema_editor.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {table}_key ON {table} ({primary_key})")
                 _briefly(cursor, lambda: _swap(cursor, table, key, end, has_new_key=bool(primary_key)))
             except BaseException:
                 _briefly(cursor, f"ALTER TABLE IF EXISTS {table} DROP CONSTRAINT IF EXISTS {table}_limit")

@@ -21,6 +21,7 @@ from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
 
 from config.database import sessions
+from config.database.schema import SchemaEditor
 
 PATIENCE_SECONDS: Final = 2.0
 """Time a statement waits for an answer before a probe checks whether the database answers at all."""
@@ -132,6 +133,8 @@ class _Probe(Connection):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = SchemaEditor
+
     def get_connection_params(self) -> dict[str, Any]:
         return {**super().get_connection_params(), "cursor_factory": Cursor}
 

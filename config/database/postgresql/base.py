@@ -13,10 +13,13 @@ from typing import Any, Final
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
+from config.database.schema import SchemaEditor
+
 BUSY_SECONDS: Final = 5.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = SchemaEditor
     health_check_done: bool
     _asked_at = 0.0
 
