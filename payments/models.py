@@ -62,7 +62,7 @@ class PaymentQuerySet(OwnedQuerySet["Payment"]):
 
     def using_their_link(self) -> Self:
         """Payments that take a use of their payment link: all but those that ended without money."""
-        return self.exclude(status__in=UNPAID_FOR_GOOD)
+        return self.filter(status__in=[each for each in PaymentStatus if each not in UNPAID_FOR_GOOD])
 
     def paid_at(self, addresses: Collection[str], memos: Collection[str] | None = None) -> Self:
         """Payments that are paid at one of these addresses, or could be by another choice of their payer.
@@ -208,9 +208,10 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
                 fields=["payment_link", "id"], name="payment_of_link", condition=Q(payment_link__isnull=False)
             ),
             models.Index(
-                fields=["payment_link"],
-                name="payment_uses_link",
-                condition=Q(payment_link__isnull=False) & ~Q(status__in=UNPAID_FOR_GOOD),
+                fields=["payment_link", "status", "id"],
+                include=["merchant", "environment"],
+                name="payment_of_link_by_status",
+                condition=Q(payment_link__isnull=False),
             ),
         ]
 

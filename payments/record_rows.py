@@ -39,6 +39,8 @@ class Written(Func):
         return cls(name, template="trim_scale(%(expressions)s)::text")
 
 
+FIRST_KEY, LAST_KEY = uuid.UUID(int=0), uuid.UUID(int=(1 << 128) - 1)
+
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 
 
@@ -168,15 +170,42 @@ def page_rows(payments: QuerySet[Payment], groups: Groups | None = None) -> list
     except EmptyResultSet:
         return []
     order = "DESC" if query.order_by == ("-pk",) else "ASC"
-    sql = f"{_select()} WHERE {where} ORDER BY id {order} LIMIT {query.high_mark}"
-    # Without a filter the index of the list is the best one, whatever the values are.
-    is_planned_once = set(_COLUMN.findall(where)) <= _OF_THE_LIST
-    rows = prepared.rows(sql, parameters, is_planned_once=is_planned_once, is_binary=True)
+    along = None if groups is not None else _along_an_index(where, parameters)
+    columns, where, parameters = along or (["id"], where, parameters)
+    ordered = ", ".join(f"{name} {order}" for name in columns)
+    sql = f"{_select()} WHERE {where} ORDER BY {ordered} LIMIT {query.high_mark}"
+    rows = prepared.rows(sql, parameters, is_planned_once=along is not None, is_binary=True)
     return [_shown(row) for row in rows]
 
 
-_COLUMN = re.compile(r'"payments_payment"\."(\w+)"')
-_OF_THE_LIST = {"merchant_id", "environment", "id"}
+_CONDITION = re.compile(r'"payments_payment"\."(\w+)" (=|<=?|>=?|IN) \(?%s\)?')
+_BEGINNINGS = (("merchant_id", "environment"), ("merchant_id", "environment", "status"))
+"""Of the indexes whose last column is the key."""
+
+
+def _along_an_index(where: str, parameters: Sequence[Any]) -> tuple[list[str], str, list[Any]] | None:
+    """All payments of a merchant, or those of one status, as a range of the rows of their index: its columns, the
+    condition and its parameters. None of any other condition.
+
+    By `merchant_id = …` the planner would take a merchant with most payments to have the newest as well, and would go
+    along the keys of all: past any number of others' payments, once this merchant has none any more. A range has one
+    index that is right, whatever the table held when it was planned.
+    """
+    conditions = [(*found, value) for found, value in zip(_CONDITION.findall(where), parameters, strict=False)]
+    if len(conditions) < len(parameters) or set(_CONDITION.sub("", where)) - set("() AND"):
+        return None
+    bounds = [(operator, value) for name, operator, value in conditions if name == "id"]
+    begins = {name: value for name, operator, value in conditions if name != "id" and operator in ("=", "IN")}
+    beginning = next((each for each in _BEGINNINGS if begins.keys() == set(each)), None)
+    if beginning is None or len(begins) + len(bounds) < len(conditions):
+        return None
+    for operator, end in ((">", FIRST_KEY), ("<", LAST_KEY)):
+        if not any(each.startswith(operator) for each, _ in bounds):
+            bounds.append((f"{operator}=", end))
+    columns = [*beginning, "id"]
+    row, values = ", ".join(columns), ", ".join(["%s"] * len(columns))
+    condition = " AND ".join(f"({row}) {operator} ({values})" for operator, _ in bounds)
+    return columns, condition, [each for _, bound in bounds for each in (*(begins[name] for name in beginning), bound)]
 
 
 def deposits_of(payment_id: uuid.UUID) -> list[ShownDeposit]:

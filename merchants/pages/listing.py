@@ -57,7 +57,7 @@ def list_context(
     of: str = "",
     row: Callable[[Record], object],
     counted: counting.Counted | None = None,
-    search: Callable[[QuerySet[Record], uuid.UUID | None, int], list[Record]] | None = None,
+    search: Callable[[QuerySet[Record], uuid.UUID | None, int], tuple[list[Record], uuid.UUID | None]] | None = None,
     api: ApiList | None = None,
 ) -> dict[str, Any]:
     """Context of a list's template: its rows, and the addresses of the pages around it.
@@ -73,29 +73,33 @@ def list_context(
     address = reverse(view, args=[of] if of else None)
     matching = matching.filter(keys.condition, Q(status=status) if status else Q())
     before = kind.decode(request.GET.get("before", ""))
+    following = None
     if search is not None:
-        found = search(matching, before, PAGE_SIZE + 1)
+        found, following = search(matching, before, PAGE_SIZE + 1)
     else:
         rows = matching.filter(Q(pk__lt=before) if before else Q())
         found = list(rows.annotate(**_total(request, counted, status, keys)).order_by("-pk")[: PAGE_SIZE + 1])
     records = found[:PAGE_SIZE]
+    is_full = len(found) > PAGE_SIZE
+    last = records[-1].pk if is_full else following
 
-    def url(last: uuid.UUID | None) -> str:
+    def url(key: uuid.UUID | None) -> str:
         query = request.GET.copy()
         query.pop("before", None)
-        if last is not None:
-            query["before"] = kind.encode(last)
+        if key is not None:
+            query["before"] = kind.encode(key)
         return f"{address}?{query.urlencode()}" if query else address
 
     context = {
         "rows": [row(record) for record in records],
         "filtered": any(entered.values()),
         "first_url": url(None) if before else "",
-        "next_url": url(records[-1].pk) if len(found) > PAGE_SIZE else "",
+        "next_url": url(last) if last else "",
+        "searches_further": bool(following) and not is_full,
         **(api.context(request.environment, entered) if api else {}),
     }
     if counted is None:
-        return {**context, "words": _some(len(records), kind, is_all=not before and len(found) <= PAGE_SIZE)}
+        return {**context, "words": _some(len(records), kind, is_all=not before and not last)}
     total: int = found[0].total_of_list if found else 0  # type: ignore[attr-defined]  # the query adds it
     if entered.get("q"):
         total = matching.count()

@@ -140,7 +140,6 @@ def list_requests(request: MemberRequest) -> HttpResponse:
     }
     if form.is_valid():
         own = form.narrowed(LoggedRequest.objects.of(request.merchant, request.environment)).defer("body", "reply")
-        looked = _Looked()
         context |= list_context(
             request,
             form,
@@ -148,35 +147,21 @@ def list_requests(request: MemberRequest) -> HttpResponse:
             kind=ids.LOGGED_REQUEST,
             view=SECTION,
             row=lambda logged: RequestRow(logged, keys),
-            search=partial(_search, form, looked) if form.is_looked_for else None,
+            search=partial(_search, form) if form.is_looked_for else None,
         )
-        if looked.end is not None and not context["next_url"]:
-            query = request.GET.copy()
-            query["before"] = ids.LOGGED_REQUEST.encode(looked.end)
-            context |= {"next_url": f"?{query.urlencode()}", "looked_through": whole(MOST_LOOKED_THROUGH)}
+        context["looked_through"] = whole(MOST_LOOKED_THROUGH) if context["searches_further"] else ""
     return render(request, "dashboard/requests/list.html", context)
 
 
-@dataclass
-class _Looked:
-    """Position a page has scanned back to; None where it came to the end."""
-
-    end: uuid.UUID | None = None
-
-
 def _search(
-    form: RequestFilterForm,
-    looked: _Looked,
-    own: QuerySet[LoggedRequest],
-    before: uuid.UUID | None,
-    limit: int,
-) -> list[LoggedRequest]:
-    """The newest requests that fit, among the MOST_LOOKED_THROUGH below a key. The page offers to look further."""
+    form: RequestFilterForm, own: QuerySet[LoggedRequest], before: uuid.UUID | None, limit: int
+) -> tuple[list[LoggedRequest], uuid.UUID | None]:
+    """The newest requests that fit, among the MOST_LOOKED_THROUGH below a key, and the last of these if there are more.
+    The page offers to look further."""
     window = own.filter(Q(pk__lt=before) if before else Q()).order_by("-pk")
     end = window.values_list("pk", flat=True)[MOST_LOOKED_THROUGH - 1 : MOST_LOOKED_THROUGH].first()
     found = window.filter(form.fits(), Q(pk__gte=end) if end else Q())
-    looked.end = end
-    return list(found[:limit])
+    return list(found[:limit]), end
 
 
 @never_cache

@@ -87,9 +87,10 @@ def _page(request: MemberRequest, form: PaymentFilterForm, filters: PaymentFilte
 
 def _search(
     request: MemberRequest, text: str, payments: QuerySet[Payment], before: uuid.UUID | None, limit: int
-) -> list[Payment]:
+) -> tuple[list[Payment], uuid.UUID | None]:
     searched = Searched(request.merchant, request.environment, text)
-    return searched.with_matches(searched.newest(payments, before=before, limit=limit))
+    found = searched.newest(payments, before=before, limit=limit)
+    return searched.with_matches(found.payments), found.following
 
 
 @never_cache
@@ -105,7 +106,7 @@ def find(request: MemberRequest) -> HttpResponse:
         exactly = find_payment(request.merchant, request.environment, text)
         own = Payment.objects.of(request.merchant, request.environment).defer("qr_png")
         searched = Searched(request.merchant, request.environment, text)
-        newest = [exactly] if exactly else searched.newest(own, before=None, limit=FOUND_AT_ONCE)
+        newest = [exactly] if exactly else searched.newest(own, before=None, limit=FOUND_AT_ONCE).payments
         found = searched.with_matches(newest)
     return JsonResponse({"payments": [_as_found(payment) for payment in found]})
 

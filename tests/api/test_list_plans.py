@@ -23,12 +23,15 @@ from pytest_django.fixtures import Settings
 from config.admin.columns import CountedInPart
 from config.database import prepared
 from config.database.sessions import new_session
-from payments.record_rows import payment_row
+from payments.models import Payment
+from payments.record_rows import LAST_KEY, page_rows, payment_row
 from tests.bench.million import Fill
 from tests.dashboard.addresses import Records, make_records
 from tests.dashboard.conftest import browser_of
+from tests.exports.copying import copies_of
 from tests.factories import api_client, make_key, make_member, make_merchant, make_user
 from tests.list_addresses import of_the_admin, of_the_api, of_the_dashboard
+from tests.payments.scenes import make_payment
 from webhooks import viewsets
 
 FILLED, MOST = 2_000, 200
@@ -108,22 +111,47 @@ def test_a_page_of_a_list_meets_few_rows(records: Records) -> None:
 
 
 @pytest.mark.django_db
-def test_a_payment_is_read_by_its_key_even_by_a_plan_of_an_empty_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such a plan is kept until the table is analysed, while payments come in."""
-    asked: list[str] = []
+def test_statements_that_are_planned_once_meet_few_rows_whatever_the_table_held_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A plan of an empty table is kept until it is analysed, while payments come in; after it the planner knows that
+    nearly all are one merchant's, and not that others' are newer."""
+    asked: list[tuple[str, Sequence[Any]]] = []
 
-    def note(sql: str, parameters: Sequence[object], **_: object) -> list[object]:
-        asked.append(sql)
+    def note(sql: str, parameters: Sequence[Any], *, is_planned_once: bool = True, **_: object) -> list[object]:
+        assert is_planned_once
+        asked.append((sql, parameters))
         return []
 
-    monkeypatch.setattr(prepared, "rows", note)
-    payment_row(make_merchant(), "sandbox", uuid.uuid4())
-    numbers = count(1)
+    merchant, other = make_merchant(), make_merchant()
+    own = Payment.objects.of(merchant, "sandbox")
+    with monkeypatch.context() as patched:
+        patched.setattr(prepared, "rows", note)
+        payment_row(merchant, "sandbox", uuid.uuid4())
+        page_rows(own.order_by("-pk")[:11])
+        page_rows(own.filter(pk__gt=uuid.uuid4()).order_by("pk")[:11])
+        page_rows(own.filter(status="created", pk__lt=LAST_KEY).order_by("-pk")[:11])
+    indexes = ["payments_payment_pkey", "payment_list", "payment_list", "payment_list_by_status"]
     with connection.cursor() as cursor:
+
+        def explained(number: int, how: str) -> Any:
+            parameters = asked[number][1]
+            values = ", ".join(["%s"] * len(parameters))
+            cursor.execute(f"EXPLAIN ({how}) EXECUTE asked{number} ({values})", parameters)
+            return cursor.fetchall()
+
         cursor.execute("SET plan_cache_mode = force_generic_plan")
-        cursor.execute(f"PREPARE one (uuid, uuid, text) AS {re.sub('%s', lambda _: f'${next(numbers)}', asked[0])}")
-        cursor.execute("EXPLAIN EXECUTE one (gen_random_uuid(), gen_random_uuid(), 'sandbox')")
-        assert "Index Scan using payments_payment_pkey" in str(cursor.fetchall())
+        for number, ((sql, _), index) in enumerate(zip(asked, indexes, strict=True)):
+            places = count(1)
+            cursor.execute(f"PREPARE asked{number} AS {re.sub('%s', lambda _: f'${next(places)}', sql)}")  # noqa: B023
+            assert f" using {index} " in str(explained(number, "COSTS OFF"))
+        copies_of(make_payment(merchant=merchant), FILLED)
+        copies_of(make_payment(merchant=other), 2 * MOST)
+        for change in ("SELECT", "ANALYZE payments_payment; SET plan_cache_mode = force_custom_plan"):
+            cursor.execute(change)
+            for number in range(len(asked)):
+                [[[found]]] = explained(number, "ANALYZE, TIMING OFF, FORMAT JSON")
+                assert [*_steps(found["Plan"])] == [], (number, change)
 
 
 def is_long(model: type[Model]) -> bool:

@@ -156,6 +156,7 @@ class Fill:
             event = Event.objects.about(self._paid.pk).filter(type__in=(type, PAYMENT_CREATED)).last()
             assert event is not None  # of one that is confirmed at once none is pending
             told: dict[str, Any] = {"id": self._key_of(type), "type": f"'{type}'", "object_id": payment}
+            told["is_fanned_out"] = "true"
             self._multiply(Event, event, self._number, **told)
             self._write_deliveries(type, records.webhook.pk)
         self._write_deliveries(PAYMENT_COMPLETED, second.pk)
@@ -241,6 +242,7 @@ class Fill:
                     id=self._key_of(f"{key} {event.type}", every=every),
                     merchant_id=owner,
                     object_id=own,
+                    is_fanned_out="true",
                 )
             self._write_search_entries(cursor, Payment.objects.filter(merchant__in=keys))
 

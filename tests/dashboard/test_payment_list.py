@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
+import pytest
 from django.test import Client
 
 from merchants.models import Member
 from payments.dashboard.exports.models import Export
 from payments.dashboard.exports.services import write_exports
 from payments.dashboard.models import SavedView
+from payments.dashboard.search import finding
 from payments.dashboard.search.indexing import index_payments
 from payments.dashboard.views import VIEWS_MAX
+from payments.services import cancel_payment
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
 from tests.payments.scenes import POLYGON, STELLAR, make_payment
@@ -62,6 +66,26 @@ def test_part_of_a_text_lists_what_fits_and_a_whole_id_goes_there(client: Client
     assert listed(client, f"q={first.public_id[-9:]}") == [first.public_id]
     assert client.get(f"{LIST}?q={first.public_id}").headers["Location"] == f"{LIST}/{first.public_id}"
     assert listed(client, f"q={first.public_id}&status=created") == [first.public_id]
+
+
+def test_a_search_that_ends_before_it_has_looked_at_all_says_so_and_leads_on(
+    client: Client, member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "NEWEST", 1)
+    monkeypatch.setattr(finding, "RARE", 1)
+    campaigns = ("spring", "spring", "spring", "autumn")
+    made = [make_payment(merchant=member.merchant, metadata={"campaign": each}) for each in campaigns]
+    wanted = cancel_payment(made[0])
+    cancel_payment(made[-1])
+    index_payments()
+    page = client.get(f"{LIST}?q=spring&status=cancelled").text
+    assert "0 payments shown" in page
+    assert "Nothing matches" not in page
+    older = re.search(r'href="/dashboard/payments\?([^"]*before=[^"]*)">Older', page)
+    assert older
+    assert listed(client, unescape(older[1])) == [wanted.public_id]
+    monkeypatch.setattr(finding, "RARE", 2)
+    assert listed(client, "q=spring&status=cancelled") == [wanted.public_id]
 
 
 def test_the_list_marks_what_was_found_and_shows_it_as_text(client: Client, member: Member) -> None:

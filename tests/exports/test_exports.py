@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import tracemalloc
-import uuid
 from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from config import ids
@@ -19,9 +17,11 @@ from payments.dashboard.exports import rows, services
 from payments.dashboard.exports.models import Export, ExportPart
 from payments.dashboard.exports.services import ExportRunning, purge_exports, read_file, request_export, write_exports
 from payments.dashboard.exports.states import ExportStatus
+from payments.dashboard.search import finding
 from payments.dashboard.search.filters import PaymentFilter
 from payments.dashboard.search.indexing import index_payments
-from payments.models import Payment
+from payments.services import cancel_payment
+from tests.exports.copying import copies_of
 from tests.factories import make_member
 from tests.payments.scenes import POLYGON, SANDBOX, make_payment, pay_and_confirm
 
@@ -89,6 +89,19 @@ def test_the_filters_of_the_list_are_those_of_the_file(member: Member) -> None:
     export = ask(member, q="ada@example", network=POLYGON)
     write_exports()
     assert listed(export) == [wanted.public_id]
+
+
+def test_a_file_of_a_search_has_what_its_pages_have_also_where_one_ends_early(
+    member: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "NEWEST", 1)
+    monkeypatch.setattr(finding, "RARE", 1)
+    made = [make_payment(merchant=member.merchant, metadata={"campaign": "spring"}) for _ in range(5)]
+    wanted = [cancel_payment(payment).public_id for payment in (made[3], made[0])]
+    index_payments()
+    export = ask(member, q="pri", status="cancelled")
+    write_exports()
+    assert listed(export) == wanted
 
 
 def test_each_payment_that_was_there_is_in_it_once_newest_first_whatever_comes_meanwhile(member: Member) -> None:
@@ -164,20 +177,6 @@ def test_old_exports_are_deleted_with_their_parts(member: Member) -> None:
     assert ExportPart.objects.get().export == old
     assert purge_exports(now=now + timedelta(milliseconds=1)) == 2
     assert not ExportPart.objects.exists()
-
-
-def copies_of(payment: Payment, number: int) -> None:
-    """So many payments more, older than this one and like it but for their keys."""
-    columns = [str(field.column) for field in Payment._meta.local_concrete_fields]
-    others = [column for column in columns if column not in {"id", "sequence", "memo"}]
-    first = uuid.UUID(int=payment.pk.int - (number << 80))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""INSERT INTO payments_payment (id, sequence, memo, {", ".join(others)})
-            SELECT (left(%s, 24) || lpad(to_hex(n), 12, '0'))::uuid, sequence + n, n::text, {", ".join(others)}
-            FROM payments_payment, generate_series(1, %s) AS n WHERE id = %s""",  # noqa: S608 - columns of our own
-            [str(first), number, payment.pk],
-        )
 
 
 def test_memory_does_not_grow_with_the_file(member: Member) -> None:

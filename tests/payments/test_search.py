@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config import ids
@@ -49,8 +50,11 @@ def found(merchant: Merchant, text: str, **asked: Any) -> list[Payment]:
     own = Payment.objects.of(merchant, SANDBOX).filter(PaymentFilter(**asked).condition())
     searched = Searched(merchant, SANDBOX, text)
     newest = searched.newest(own, before=None, limit=26)
-    assert newest == list(own.filter(searched.condition()).order_by("-pk"))
-    return newest
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(finding, "NEWEST", 1)
+        assert searched.newest(own, before=None, limit=26) == newest  # the index has what looking through them finds
+    assert newest.following is None
+    return newest.payments
 
 
 def paid(payment: Payment) -> str:
@@ -151,6 +155,13 @@ def test_every_four_characters_of_an_address_are_found_by_half_of_its_pieces(wan
         assert found(wanted.merchant, address[start : start + 4].upper())[0] == wanted
 
 
+def test_three_characters_are_found_where_their_piece_is_kept(wanted: Payment) -> None:
+    address = wanted.deposit_address.lower()
+    parts = enumerate(address[start : start + 3] for start in range(len(address) - 2))
+    places = {place for place, part in parts if wanted in found(wanted.merchant, part)}
+    assert set(range(0, 40, 2)) <= places < set(range(40))
+
+
 def test_what_was_found_is_shown_with_the_part_that_was_typed(wanted: Payment) -> None:
     transaction_hash = paid(wanted)
     public_id, address = wanted.public_id, wanted.deposit_address
@@ -185,8 +196,8 @@ def test_pages_of_what_was_found_follow_each_other(wanted: Payment, monkeypatch:
     for newest in (2, finding.NEWEST):  # whether the newest have it all, or the index has the rest
         monkeypatch.setattr(finding, "NEWEST", newest)
         first = searched.newest(own, before=None, limit=3)
-        second = searched.newest(own, before=first[-1].pk, limit=9)
-        assert first + second == everything
+        second = searched.newest(own, before=first.payments[-1].pk, limit=9)
+        assert first.payments + second.payments == everything
 
 
 def test_what_only_old_payments_have_is_found_newest_first_without_reading_all_of_it(
@@ -201,21 +212,24 @@ def test_what_only_old_payments_have_is_found_newest_first_without_reading_all_o
     index_payments()
     expected = [ids.first_uuid_at(made_at[days]) for days in sorted(made_at)]
     monkeypatch.setattr(finding, "NEWEST", 1)
-    for text in ("spring", "PRIN", "李雷"):
+    for text in ("spring", "PRIN", "pri", "李雷"):
         assert [each.pk for each in found(wanted.merchant, text) if each != wanted] == expected, text
-    monkeypatch.setattr(finding, "RARE", 2)
+    monkeypatch.setattr(finding, "RARE", 1)
     searched = Searched(wanted.merchant, SANDBOX, "spring")
-    assert [each.pk for each in searched.newest(own, before=None, limit=26)] == expected[:2]
-    assert [each.pk for each in searched.newest(own, before=expected[1], limit=26)] == expected[2:]
-    one, two, three, all_there_are = (spans_read(searched, limit=limit) for limit in (1, 2, 3, None))
+    pages = [searched.newest(own, before=before, limit=26) for before in (None, expected[1])]
+    assert [[each.pk for each in page.payments] for page in pages] == [expected[:2], expected[2:]]
+    assert [page.following for page in pages] == [expected[1], None]
+    assert searched.newest(own, before=None, limit=2).following is None
+    one, two, three, all_there_are = (spans_read(searched, limit=limit) for limit in (1, 2, 3, 9))
     assert one < two < three < all_there_are
 
 
-def spans_read(searched: Searched, *, limit: int | None) -> int:
+def spans_read(searched: Searched, *, limit: int) -> int:
     """How many spans of three days the database looks into for so many payments."""
-    walk = searched._by_index(LAST_KEY, limit=limit)
+    with CaptureQueriesContext(connection) as captured:
+        searched._older(LAST_KEY, limit)
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {walk.sql}", walk.params)
+        cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {captured[-1]['sql']}")
         [[[explained]]] = cursor.fetchall()
     nodes = [explained["Plan"]]
     for node in nodes:

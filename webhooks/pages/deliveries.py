@@ -93,7 +93,9 @@ def _page(request: MemberRequest, form: DeliveryFilterForm) -> dict[str, Any]:
     if chosen["endpoint"]:
         matching = matching.filter(endpoint=ids.WEBHOOK.decode(chosen["endpoint"]))
     if chosen["type"]:
-        matching = matching.filter(event__type=chosen["type"])
+        # Of the same merchant, with which the index of rare types begins.
+        of_merchant = {"event__merchant": request.merchant, "event__environment": request.environment}
+        matching = matching.filter(event__type=chosen["type"], **of_merchant)
     return list_context(
         request,
         form,

@@ -27,7 +27,7 @@ class Export(ids.KeyedByTime, ids.PublicRecord, models.Model):
     filters = models.JSONField(default=dict, help_text="Of the list, as its address names them.")
     rows_expected = models.PositiveIntegerField(null=True, help_text="Empty where the filters are not counted.")
     rows_written = models.PositiveIntegerField(default=0)
-    written_to = models.UUIDField(null=True, help_text="The last payment written: the next part begins below it.")
+    written_to = models.UUIDField(null=True, help_text="The next part begins below this payment.")
     leased_until = models.DateTimeField(default=timezone.now, help_text="Another worker keeps off until then.")
     failures = models.PositiveSmallIntegerField(default=0, help_text="Takes in a row that wrote nothing.")
     finished_at = models.DateTimeField(null=True, blank=True)

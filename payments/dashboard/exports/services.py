@@ -9,6 +9,7 @@ its part was read.
 from __future__ import annotations
 
 import time
+import uuid
 import zlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -33,7 +34,7 @@ from payments.dashboard.exports.models import Export, ExportPart
 from payments.dashboard.exports.states import EXPORT_MOVES, ExportStatus
 from payments.dashboard.search.filters import PaymentFilter
 from payments.dashboard.search.finding import Searched
-from payments.models import PAYMENTS, Payment, PaymentQuerySet
+from payments.models import PAYMENTS, Payment
 
 ROWS_OF_PART = 2_000
 LEASE = timedelta(seconds=60)
@@ -117,7 +118,7 @@ def _give_back(export: Export) -> None:
 
 def _write_part(export: Export, rows_of_part: int) -> bool:
     """Write the next part, the heading first; False once the export has ended or another worker has it."""
-    payments, lines = from_replica(lambda: _read_part(export, rows_of_part))
+    payments, following, lines = from_replica(lambda: _read_part(export, rows_of_part))
     with transaction.atomic():
         held = Export.objects.select_for_update().get(pk=export.pk)
         if held.status != ExportStatus.WRITING or held.leased_until != export.leased_until:
@@ -127,28 +128,31 @@ def _write_part(export: Export, rows_of_part: int) -> bool:
         if text:
             ExportPart.objects.create(export=held, number=number, body=zlib.compress(text.encode()))
         held.rows_written += len(payments)
-        held.written_to = payments[-1].pk if payments else held.written_to
+        held.written_to = following or held.written_to
         held.failures, held.leased_until = 0, database_now() + LEASE
-        if is_last := len(payments) < rows_of_part:
+        if following is None:
             _move(held, ExportStatus.READY)
         held.save()
     export.leased_until, export.written_to = held.leased_until, held.written_to
-    return not is_last
+    return following is not None
 
 
-def _read_part(export: Export, rows_of_part: int) -> tuple[Sequence[Any], str]:
-    """The payments of the next part, and their lines."""
-    payments = rows.read(_payments_of(export).order_by("-pk")[:rows_of_part])
-    return payments, rows.rows_csv(payments)
-
-
-def _payments_of(export: Export) -> PaymentQuerySet:
-    """Payments that are still to be written: none that was made after the export was requested."""
+def _read_part(export: Export, rows_of_part: int) -> tuple[Sequence[Any], uuid.UUID | None, str]:
+    """The payments of the next part, the key below which there may be more, and their lines."""
     filters = PaymentFilter.from_json(export.filters)
+    # None that was made after the export was requested.
     own = Payment.objects.of(export.merchant, export.environment).filter(filters.condition(), pk__lt=export.pk)
+    following = None
     if filters.q:
-        own = own.filter(Searched(export.merchant, export.environment, filters.q).condition())
-    return own if export.written_to is None else own.filter(pk__lt=export.written_to)
+        searched = Searched(export.merchant, export.environment, filters.q)
+        found = searched.newest(own.only(*rows.READ), before=export.written_to, limit=rows_of_part)
+        payments, following = found.payments, found.following
+    else:
+        below = own if export.written_to is None else own.filter(pk__lt=export.written_to)
+        payments = rows.read(below.order_by("-pk")[:rows_of_part])
+    if len(payments) == rows_of_part:
+        following = payments[-1].pk
+    return payments, following, rows.rows_csv(payments)
 
 
 def _move(export: Export, status: ExportStatus) -> None:

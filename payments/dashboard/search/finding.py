@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 from operator import or_
 from typing import Any
@@ -32,12 +32,16 @@ from payments.dashboard.search.pieces import LENGTH, SHORT, STEP, alternatives, 
 from payments.dashboard.search.texts import LAST_KEY, texts_of
 from payments.models import Deposit, Payment
 
-NEWEST = 5_000
+NEWEST = 1_000
 """So many of the newest payments are looked through first: what many payments contain is found there."""
 
 RARE = 10_000
 """Text that few of the newest payments contain is searched by the index, in so many payments that contain it, newest
-first."""
+first. Where other filters leave too few of these, a search ends there and says so."""
+
+SURE = LENGTH + STEP - 1
+"""From so many characters on a text is found wherever it stands. Of a shorter one the index alone decides, which lacks
+pieces of ids, addresses and hashes, and has none of two characters of them."""
 
 _OF_SPANS = f"""
     SELECT found.payment_id FROM unnest(%s::text[], %s::text[]) AS span (even, odd), LATERAL (
@@ -97,6 +101,15 @@ def _address_filters(environment: str, text: str) -> list[tuple[list[str], list[
 
 
 @dataclass(frozen=True)
+class Found:
+    """Payments that fit, newest first, and the key below which a search goes on that ended before it had looked at
+    all; None when it has, or has found as many as were wanted."""
+
+    payments: list[Payment]
+    following: uuid.UUID | None = None
+
+
+@dataclass(frozen=True)
 class Searched:
     """The search text, for one merchant and environment."""
 
@@ -109,16 +122,7 @@ class Searched:
         """True if the text is too short to search payments that contain it."""
         return len(self._part) < SHORT
 
-    def condition(self) -> Q:
-        """Every payment that fits, without a limit: for work that may take its time."""
-        fits = self._amounts()
-        fits += [Q(pk__in=self._sent_from())] if self._is_address() else []
-        fits += [] if self.is_too_short else [Q(pk__in=self._by_index(LAST_KEY, limit=None))]
-        own = Payment.objects.of(self.merchant, self.environment)
-        first, *others = [own.filter(each).order_by().values("pk") for each in fits] or [own.none().values("pk")]
-        return Q(pk__in=first.union(*others, all=True) if others else first)
-
-    def newest(self, payments: Payments, *, before: uuid.UUID | None, limit: int) -> list[Payment]:
+    def newest(self, payments: Payments, *, before: uuid.UUID | None, limit: int) -> Found:
         """The newest of these payments that fit, at most so many, from below a key on."""
         if before is not None:
             payments = payments.filter(pk__lt=before)
@@ -133,10 +137,35 @@ class Searched:
             add(reduce(or_, amounts))
         if self._is_address():
             add(Q(pk__in=self._sent_from()))
-        for condition in self._containing(payments, before or LAST_KEY):
-            if add(condition) >= limit:
-                break
-        return sorted(found.values(), key=lambda payment: payment.pk, reverse=True)[:limit]
+        following = None
+        if not self.is_too_short:
+            following = self._add_containing(payments, before or LAST_KEY, limit, add)
+        within = [payment for key, payment in found.items() if following is None or key >= following]
+        newest = sorted(within, key=lambda payment: payment.pk, reverse=True)[:limit]
+        return Found(newest, following if len(newest) < limit else None)
+
+    def _add_containing(
+        self, payments: Payments, before: uuid.UUID, limit: int, add: Callable[[Q], int]
+    ) -> uuid.UUID | None:
+        """Add the newest payments that contain the text, then the older ones, until there are as many as were wanted.
+        Returns the key below which there may be more, if there were too few."""
+        count = 0
+        if len(self._part) >= SURE:
+            oldest = payments.order_by("-pk").values_list("pk", flat=True)[NEWEST - 1 : NEWEST].first()
+            # A value and no join: the planner would rather look through all entries for one that has the part.
+            text = Subquery(SearchEntry.objects.filter(payment_id=OuterRef("pk")).values("text"))
+            count = add(Q(Contains(text, self._part), pk__gte=oldest or NO_DEPOSIT))
+            if count >= limit or oldest is None:
+                return None
+            before = oldest
+        for most in (min(limit, RARE), RARE):  # the first walk is enough where nothing else narrows the list down
+            keys = self._older(before, most)
+            if keys:  # the planner may walk along the keys, and not beyond
+                before, newest = keys[-1], keys[0]
+                count += add(Q(pk__in=RawSQL("SELECT unnest(%s::uuid[])", (keys,)), pk__range=(before, newest)))
+            if count >= limit or len(keys) < most:
+                return None
+        return before
 
     def with_matches(self, payments: list[Payment]) -> list[Payment]:
         """These payments, each with `match`: its text that has what was typed. None has a price."""
@@ -182,44 +211,22 @@ class Searched:
         own = Deposit.objects.filter(sender__in=spellings, environment=self.environment, payment__isnull=False)
         return own.values("payment_id")
 
-    def _entries(self) -> QuerySet[SearchEntry]:
-        return SearchEntry.objects.filter(merchant_id=self.merchant.pk, environment=self.environment)
+    @cached_property
+    def _first(self) -> uuid.UUID | None:
+        """The oldest payment that can be found."""
+        own = SearchEntry.objects.filter(merchant_id=self.merchant.pk, environment=self.environment)
+        return own.order_by("payment_id").values_list("payment_id", flat=True).first()
 
-    def _containing(self, payments: Payments, before: uuid.UUID) -> Iterator[Q]:
-        """The newest payments that contain it, then the older ones. For two characters the index alone decides, as
-        these are searched in the metadata alone."""
-        if self.is_too_short:
-            return
-        if len(self._part) >= LENGTH:
-            # A value and no join: the planner would rather look through all entries for one that has the part.
-            text = Subquery(SearchEntry.objects.filter(payment_id=OuterRef("pk")).values("text"))
-            newest = payments.order_by("-pk").values_list("pk", flat=True)
-            oldest = next(iter(newest[NEWEST - 1 : NEWEST]), None)
-            yield Q(Contains(text, self._part), pk__gte=oldest or NO_DEPOSIT)
-            if oldest is None:
-                return
-            before = oldest
-        yield self._older(before)
-
-    def _older(self, before: uuid.UUID) -> Q:
-        """What the index finds, within its first and last key: the planner may walk along the keys, and not beyond."""
-        walk = self._by_index(before, limit=RARE)
-        with reading_cursor() as cursor:
-            cursor.execute(walk.sql, walk.params)
-            keys = [key for (key,) in cursor.fetchall()]
-        if not keys:
-            return Q(pk__in=[])
-        return Q(pk__in=RawSQL("SELECT unnest(%s::uuid[])", (keys,)), pk__range=(min(keys), max(keys)))
-
-    def _by_index(self, before: uuid.UUID, *, limit: int | None) -> RawSQL:
-        """Keys of the newest payments before this one that contain it, however old."""
-        of = (self._part, self.merchant.pk, self.environment)
-        oldest = self._entries().order_by("payment_id").values_list("payment_id", flat=True).first() or before
+    def _older(self, before: uuid.UUID, most: int) -> list[uuid.UUID]:
+        """The newest payments before this one that contain the text, by the index: their keys, newest first."""
         newest = min(before, ids.first_uuid_at(timezone.now() + timedelta(days=1)))
-        spans = [alternatives(*of, span) for span in range(span_of(newest), span_of(oldest) - 1, -1)]
+        of = (self._part, self.merchant.pk, self.environment)
+        spans = [alternatives(*of, span) for span in range(span_of(newest), span_of(self._first or before) - 1, -1)]
         even, odd = ([as_array(each[place]) for each in spans] for place in range(STEP))
         text = self._part if len(self._part) >= LENGTH else ""
-        return RawSQL(_OF_SPANS, [even, odd, text, before, limit])  # noqa: S611
+        with reading_cursor() as cursor:
+            cursor.execute(_OF_SPANS, [even, odd, text, before, most])
+            return [key for (key,) in cursor.fetchall()]
 
 
 def _is_address(chain: Chain, text: str) -> bool:
