@@ -154,6 +154,8 @@ if replica is not None:
     # A page waits for no replica that is gone: it reads from the primary.
     replica["OPTIONS"] = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **replica.get("OPTIONS", {})}
     DATABASES["replica"] = connected_to(replica, is_pooled=BEHIND_TRANSACTION_POOLER)
+    if not BEHIND_TRANSACTION_POOLER:  # whose engine does not wait for a server that hangs either
+        DATABASES["replica"]["ENGINE"] = "config.database.standby"
     DATABASE_ROUTERS = ["config.database.replica.ReplicaRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

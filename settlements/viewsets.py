@@ -35,7 +35,7 @@ from settlements.services import preview
 class SettlementViewSet(MerchantViewSet):
     """Settlements of the key's merchant in the key's environment."""
 
-    queried: ClassVar = ("list", "statement")
+    queried = reports = ("list", "statement")
     scopes: ClassVar = {
         "retrieve": Scope.SETTLEMENTS_READ,
         "list": Scope.SETTLEMENTS_READ,

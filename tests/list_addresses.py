@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 from django.contrib import admin
 from django.forms import ChoiceField, DateField, DecimalField, Field
 from django.test import RequestFactory
+from django.urls import reverse
 
 from config.api.views import openapi_document
 from merchants.models import User
 from merchants.pages.forms import FilterForm
-from tests.dashboard.addresses import DOWNLOADS, READS
+from tests.dashboard.addresses import DOWNLOADS, READS, REPORTS, Records
 
 VALUES = {
     "created_gte": "2199-01-01", "created_lte": "2000-01-01", "startDate": "2199-01-01", "endDate": "2000-01-01",
@@ -49,6 +50,26 @@ def of_the_api() -> Iterator[str]:
 def _values(name: str, schema: dict[str, Any]) -> list[str]:
     several = re.match(r"\^\(([\w|]+)\)\(,", schema.get("pattern", ""))
     return several[1].split("|") if several else schema.get("enum") or [VALUES[name]]
+
+
+def reports(records: Records) -> Iterator[tuple[str, str]]:
+    """Who may read it, and the address, of every list, report and file of one, without a filter."""
+    month = f"{records.settlement.created_at:%Y-%m}"
+    files = (f"/statements/{month}", f"/statements/{month}?format=pdf", "/settlements/{settlement}/statement")
+    for address in (*(each for each in of_the_api() if "?" not in each), *files):
+        yield "api", f"/sandbox/v1{records.in_path(address)}"
+    for address in REPORTS:
+        yield "owner", f"{records.in_path(address)}{'?q=usdc' * address.endswith('find')}"
+    days = f"environment=sandbox&first={month}-01&last={month}-28"
+    for address in (
+        "search?q=usdc",
+        f"accounting?{days}",
+        f"accounting/result?{days}",
+        f"accounting/ledger?{days}&form=journal",
+    ):
+        yield "operator", f"/admin/{address}"
+    for model in admin.site._registry:
+        yield "operator", reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
 
 def of_the_dashboard(get: Callable[[str], Any]) -> None:

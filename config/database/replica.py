@@ -18,23 +18,29 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, OperationalError, connections
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase, StreamingHttpResponse
-from django.template.response import SimpleTemplateResponse
-from psycopg.errors import QueryCanceled
+from django.template.response import TemplateResponse
+from psycopg.errors import QueryCanceled, SerializationFailure
 
 REPLICA: Final = "replica"
 WAIT_SECONDS: Final = 0.1
 """Time a page waits for the replica to have all that was committed; then it reads from the primary."""
 LOOK_SECONDS: Final = 0.005
-BEHIND_SECONDS, DOWN_SECONDS = 1.0, 10.0
-"""Time the replica is left alone by a process once it was behind, or did not answer."""
+BEHIND_SECONDS, DOWN_SECONDS = 1.0, 60.0
+"""Time the replica is left alone by a process once it was behind, or did not answer: to find out again whether it does
+may take seconds, in which the process takes no payment."""
 
 logger = structlog.get_logger(__name__)
 _read_from: ContextVar[str] = ContextVar("read_from", default=DEFAULT_DB_ALIAS)
 _left_alone_until = 0.0
 
+# A commit can be seen once it is flushed, but for synchronous_commit=off. What is inserted behind that, by transactions
+# that are open and by reads that tidy pages, reaches the standby only with a later commit.
 # A server's timeline is another after a promotion: positions of two timelines are not to be compared.
 _COMMITTED = """
-    SELECT at::text, ('x' || left(pg_walfile_name(at), 8))::bit(32)::int FROM pg_current_wal_insert_lsn() AS at
+    SELECT at::text, ('x' || left(pg_walfile_name(at), 8))::bit(32)::int FROM (
+        SELECT CASE current_setting('synchronous_commit')
+            WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END
+    ) AS committed (at)
 """
 _HAS_ALL = """
     SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn
@@ -84,7 +90,8 @@ def from_replica(read: Callable[[], _T]) -> _T:
         except (OperationalError, InterfaceError) as error:
             if isinstance(error.__cause__, QueryCanceled):
                 raise  # it would take as long there
-            _leave_alone(DOWN_SECONDS, str(error))
+            is_conflict = isinstance(error.__cause__, SerializationFailure)  # with rows that the primary cleaned away
+            _leave_alone(BEHIND_SECONDS if is_conflict else DOWN_SECONDS, str(error))
         finally:
             _read_from.reset(token)
     return read()
@@ -93,14 +100,14 @@ def from_replica(read: Callable[[], _T]) -> _T:
 def reads_from_replica(
     view: Callable[Concatenate[_Request, _P], HttpResponseBase],
 ) -> Callable[Concatenate[_Request, _P], HttpResponseBase]:
-    """Decorator of a view that shows a list, a report or a file of one, and decides nothing: GET and HEAD read from the
-    replica. A file on its way is broken off when the replica fails."""
+    """Decorator of a view or action that shows a list, a report or a file of one, and decides nothing: GET and HEAD
+    read from the replica. A file on its way is broken off when the replica fails."""
 
     @wraps(view)
     def shown(request: _Request, /, *args: _P.args, **kwargs: _P.kwargs) -> HttpResponseBase:
         def show() -> HttpResponseBase:
             response = view(request, *args, **kwargs)
-            if isinstance(response, SimpleTemplateResponse):
+            if isinstance(response, TemplateResponse):
                 response.render()
             if type(response) is StreamingHttpResponse and _read_from.get() == REPLICA:
                 response.streaming_content = _each_from_replica(iter(response))

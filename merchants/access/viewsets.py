@@ -20,6 +20,7 @@ from config.api.hints import no_such
 from config.api.pagination import KeyRange, page
 from config.api.renderers import render_json
 from config.api.versions import HEADER, UnknownVersion, deprecation_headers, requested_version
+from config.database.replica import reads_from_replica
 from config.environments import Environment
 from config.errors import DomainError
 from merchants import counting
@@ -82,6 +83,8 @@ class MerchantViewSet(GenericViewSet[Any]):
     """Errors that any request may get before its action runs; the reference lists them."""
     queried: ClassVar[Collection[str]] = ("list",)
     """Actions that read query parameters, by `read_query`; at any other every query parameter is unknown."""
+    reports: ClassVar[Collection[str]] = ("list",)
+    """GET actions that show a list, a report or a file of one, and read from a replica if there is one."""
     inquiries: ClassVar[Collection[str]] = ()
     """POST actions that query something outside Ballast and change nothing, so that repeating them does no harm.
 
@@ -124,7 +127,8 @@ class MerchantViewSet(GenericViewSet[Any]):
             self.initial(self.request, *args, **kwargs)
             handler = getattr(self, (request.method or "").lower(), self.http_method_not_allowed)
             if request.method in _READS:
-                response = handler(self.request, *args, **own_arguments)
+                read: Callable[..., Any] = reads_from_replica(handler) if self.action in self.reports else handler
+                response = read(self.request, *args, **own_arguments)
                 self.response = self.finalize_response(self.request, response)
             elif self.action in self.inquiries:
                 self.response = self._inquire(handler, *args, **own_arguments)

@@ -75,6 +75,7 @@ class PaymentViewSet(MerchantViewSet):
     """Payments of the key's merchant in the key's environment."""
 
     queried: ClassVar = ("list", "retrieve", "timeline", "transfers", "discrepancies")
+    reports: ClassVar = ("list", "timeline", "transfers", "discrepancies")
     scopes: ClassVar = {
         "create": Scope.PAYMENTS_WRITE,
         "retrieve": Scope.PAYMENTS_READ,

@@ -34,7 +34,7 @@ class MonthConverter(StringConverter):
 class MonthlyStatementViewSet(MerchantViewSet):
     """Statements of the key's merchant in the key's environment."""
 
-    queried: ClassVar = ("list", "retrieve")
+    queried = reports = ("list", "retrieve")
     scopes: ClassVar = {"retrieve": Scope.SETTLEMENTS_READ, "list": Scope.SETTLEMENTS_READ}
 
     @extend_schema(

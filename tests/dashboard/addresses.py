@@ -192,6 +192,27 @@ DOWNLOADS = (
 )
 """Those of READS that are files or data, not pages."""
 
+REPORTS = (
+    "/dashboard",
+    "/dashboard/find",
+    "/dashboard/payments",
+    "/dashboard/payments/exports/{export}/file",
+    "/dashboard/links",
+    "/dashboard/refunds",
+    "/dashboard/settlements",
+    "/dashboard/settlements/{settlement}/statement",
+    "/dashboard/settlements/{settlement}/print",
+    "/dashboard/invoices",
+    "/dashboard/statements/month",
+    "/dashboard/statements/file",
+    "/dashboard/requests",
+    "/dashboard/audit",
+    "/dashboard/audit/export",
+    "/dashboard/deliveries",
+    "/dashboard/deliveries/rows",
+)
+"""Those of READS that are lists, reports or files of them, and come from a replica."""
+
 FIELDS = {
     "scenario": "exact",
     "name": "Mine",

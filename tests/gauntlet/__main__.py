@@ -40,6 +40,7 @@ SCENARIOS = (
     "soak",
     "production",
     "failover",
+    "replica",
 )
 IN_CI = (
     "production",
@@ -60,13 +61,13 @@ IN_CI = (
 )
 """What `--short` does where no scenario is named, the longest first."""
 
-BY_HAND = ("failover",)
+BY_HAND = ("failover", "replica")
 """Scenarios with so many processes that even their short form takes minutes on two cores."""
 
 BESIDE_EACH_OTHER = 3
 """Short forms that run at the same time: most of what each does is to wait."""
 
-ON_AN_EMPTY_DATABASE = ("upgrade", "failover")
+ON_AN_EMPTY_DATABASE = ("upgrade", "failover", "replica")
 IN_A_NETWORK_OF_ITS_OWN = ("production",)
 """The process that runs them stays in it, where no other server is reached."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from threading import Thread
 from typing import Any
 
 import psycopg
@@ -15,8 +16,9 @@ from django.template import engines
 from django.template.response import TemplateResponse
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext, override_settings
-from django.urls import reverse
+from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
+from structlog.testing import capture_logs
 
 from config.database import replica
 from config.database.replica import (
@@ -32,9 +34,13 @@ from config.doctor.registry import Asked, Level
 from config.embedded.postgres import SUPERUSER, EmbeddedPostgres
 from config.installation.models import BackupRun
 from merchants.roles import Role
+from payments.dashboard.exports.services import request_export, write_exports
+from payments.dashboard.search.filters import PaymentFilter
+from tests.dashboard.addresses import READS, REPORTS, make_records
 from tests.factories import api_client, make_key, make_member, make_user
 from tests.forgetting import forget
 from tests.installation.servers import Servers, working_on
+from tests.list_addresses import reports
 from tests.patience import until
 from tests.pooled.pooler import BINARY, Pooler
 
@@ -62,7 +68,8 @@ def made(django_db_blocker: DjangoDbBlocker) -> Iterator[Pair]:
 
 
 def place_of(server: EmbeddedPostgres) -> dict[str, Any]:
-    return {"HOST": str(server.socket_folder), "PORT": "", "NAME": "ballast", "USER": "ballast_reader", "PASSWORD": ""}
+    own = {"ENGINE": "config.database.standby", "HOST": str(server.socket_folder), "PORT": "", "NAME": "ballast"}
+    return {**own, "USER": "ballast_reader", "PASSWORD": ""}
 
 
 @contextmanager
@@ -130,6 +137,14 @@ def test_every_read_has_what_was_written_before_it(standby: EmbeddedPostgres) ->
         assert from_replica(seen)[1] == begun + number
 
 
+def test_what_nobody_has_committed_is_not_waited_for(standby: EmbeddedPostgres, made: Pair) -> None:
+    """It reaches the standby with the next commit, in a quiet hour seconds later."""
+    with made[1].connect() as other, other.transaction():
+        other.execute("CREATE TABLE unfinished (id int)")
+        assert has_everything(1.0)
+        raise psycopg.Rollback
+
+
 def test_behind_or_away_it_is_left_alone(standby: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
     before = BackupRun.objects.count()
     with held_back(standby):
@@ -155,22 +170,85 @@ def test_behind_or_away_it_is_left_alone(standby: EmbeddedPostgres, monkeypatch:
         standby.start()
 
 
-def test_what_fails_on_the_replica_is_read_again(standby: EmbeddedPostgres) -> None:
-    """As when a query is cancelled because it is in the way of what is replayed, or the server dies."""
+def end_sessions(standby: EmbeddedPostgres) -> None:
+    with standby.connect() as session:
+        session.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+
+
+@contextmanager
+def server_ends(standby: EmbeddedPostgres, _primary: EmbeddedPostgres) -> Iterator[str]:
+    end_sessions(standby)
+    yield "terminating connection"
+
+
+@contextmanager
+def rows_are_cleaned_away(standby: EmbeddedPostgres, primary: EmbeddedPostgres) -> Iterator[str]:
+    """While a statement of the standby still sees them."""
+    with standby.connect() as session, primary.connect() as there:
+        session.execute("ALTER SYSTEM SET max_standby_streaming_delay = 0")
+        session.execute("SELECT pg_reload_conf()")
+
+        def clean() -> None:
+            until(lambda: bool(session.execute(RUNNING, [SLOW]).fetchone()))
+            there.execute("DELETE FROM installation_backuprun")
+            there.execute("VACUUM installation_backuprun")
+
+        cleaning = Thread(target=clean)
+        cleaning.start()
+        try:
+            yield "conflict with recovery"
+        finally:
+            cleaning.join()
+            session.execute("ALTER SYSTEM RESET max_standby_streaming_delay")
+            session.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
+def server_hangs(standby: EmbeddedPostgres, _primary: EmbeddedPostgres) -> Iterator[str]:
+    postmaster = standby._postmaster()
+    assert postmaster is not None
+    processes = [postmaster, *postmaster.children()]
+    for each in processes:
+        each.suspend()
+    try:
+        yield "does not answer"
+    finally:
+        for each in processes:
+            each.resume()
+        end_sessions(standby)  # that of the statement holds up what is replayed
+
+
+RUNNING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = %s"
+SLOW = "SELECT count(*), pg_sleep(600) FROM installation_backuprun"
+
+
+@pytest.mark.parametrize("failure", [server_ends, rows_are_cleaned_away, server_hangs])
+def test_what_fails_on_the_replica_is_read_again(
+    made: Pair, standby: EmbeddedPostgres, failure: Callable[..., AbstractContextManager[str]]
+) -> None:
+    """A page of the primary in its place, whatever the standby does in the middle of one."""
+    write()
+    wait_for_replica()
     found = []
 
     def read() -> str:
         found.append(read_alias())
         if read_alias() == REPLICA:
-            with standby.connect() as session:
-                session.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                    " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-                )
+            with reading_cursor() as cursor, failure(standby, made[1]) as why:
+                expected.append(why)
+                cursor.execute(SLOW)
         return str(seen())
 
-    assert from_replica(read) == str(seen())
+    expected: list[str] = []
+    with capture_logs() as logs:
+        shown = from_replica(read)
+    assert shown == str(seen())
     assert found == [REPLICA, DEFAULT_DB_ALIAS]
+    [left] = [each for each in logs if each["event"] == "replica_left_alone"]
+    assert expected[0] in left["why"]
 
 
 def test_what_writes_or_decides_is_of_the_primary(standby: EmbeddedPostgres) -> None:
@@ -203,31 +281,53 @@ def test_pages_and_files_are_read_from_it_to_their_end(standby: EmbeddedPostgres
     assert read_alias() == DEFAULT_DB_ALIAS
 
 
-def test_lists_and_reports_use_it_and_the_api_does_not(standby: EmbeddedPostgres) -> None:
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Statements for a page that the replica is asked, but those that ask how far it is."""
+    found: list[str] = []
+    with CaptureQueriesContext(connections[REPLICA]) as queries:
+        yield found
+    found += [each["sql"] for each in queries.captured_queries if "pg_is_in_recovery" not in each["sql"]]
+
+
+def test_lists_reports_and_files_use_it_and_nothing_else_does(standby: EmbeddedPostgres, settings: Settings) -> None:
+    settings.SIMULATED_BLOCK_SECONDS, settings.SANDBOX_REQUESTS_PER_MINUTE = 0, 10_000
     member = make_member(role=Role.OWNER)
-    owner, operator = Client(), Client()
-    owner.force_login(member.user)
-    operator.force_login(make_user(is_staff=True, is_superuser=True))
-    pages = [
-        "dashboard", "dashboard_payments", "dashboard_links", "dashboard_refunds", "dashboard_settlements",
-        "dashboard_invoices", "dashboard_deliveries", "dashboard_requests", "dashboard_audit", "dashboard_export_audit",
-    ]  # fmt: skip
-    month = f"{member.merchant.created_at:%Y-%m}"
-    asked = [(owner, reverse(page)) for page in pages]
-    asked += [(owner, f"{reverse(page)}?month={month}") for page in ("dashboard_month", "dashboard_month_file")]
-    asked += [(operator, reverse(f"admin:{name}_changelist")) for name in ("payments_payment", "webhooks_event")]
-    asked += [(operator, f"{reverse('operators_accounting')}?environment=production")]
-    for client, address in asked:
+    records, issued = make_records(member.merchant), make_key(member.merchant)
+    readers: dict[str, Client] = {"api": api_client(issued), "owner": Client(), "operator": Client()}
+    readers["owner"].force_login(member.user)
+    readers["operator"].force_login(make_user(is_staff=True, is_superuser=True))
+    read = []
+    for reader, address in reports(records):
         wait_for_replica()
-        with CaptureQueriesContext(connections[REPLICA]) as queries:
-            response = client.get(address)
+        with noted() as statements:
+            response = readers[reader].get(address)
             list(response)
         assert response.status_code == 200, address
-        assert len([each for each in queries.captured_queries if "pg_is_in_recovery" not in each["sql"]]), address
-    with CaptureQueriesContext(connections[REPLICA]) as queries:
-        caller = api_client(make_key(member.merchant))
-        assert caller.call("GET", "/payments").status_code == 200
-    assert not queries.captured_queries
+        read.append(address)
+        assert statements, address
+    assert len(read) > 90
+    request_export(merchant=member.merchant, environment="sandbox", requested_by=member.user, filters=PaymentFilter())
+    wait_for_replica()
+    with noted() as statements:
+        write_exports()
+    assert statements
+    for path in READS:
+        if path not in REPORTS:
+            wait_for_replica()
+            with noted() as statements:
+                assert readers["owner"].get(records.in_path(path)).status_code < 400, path
+            assert not statements, path
+    with noted() as statements:
+        for path in (
+            "/payments/{payment}",
+            "/refunds/{refund}",
+            "/balance",
+            "/quote?amount=1&currency=USD",
+            "/settlements/next",
+        ):
+            assert readers["api"].get(f"/sandbox/v1{records.in_path(path)}").status_code == 200, path
+    assert not statements
 
 
 @pytest.mark.skipif(BINARY is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)")

@@ -155,7 +155,7 @@ def test_rates_may_be_asked_at_mirrors_over_https_and_on_this_machine_outside_pr
     assert "RATE_SOURCE_URLS has an entry that is no https address" in refused.stderr
 
 
-@pytest.mark.parametrize(("direct", "engine"), [("", "postgresql"), (PRODUCTION["DATABASE_URL"], "pooled")])
+@pytest.mark.parametrize(("direct", "engine"), [("", "standby"), (PRODUCTION["DATABASE_URL"], "pooled")])
 def test_a_replica_is_one_more_database_that_nobody_waits_for(direct: str, engine: str) -> None:
     show = (
         "from config.settings import *; found = DATABASES['replica']; options = found['OPTIONS'];"
@@ -166,7 +166,7 @@ def test_a_replica_is_one_more_database_that_nobody_waits_for(direct: str, engin
     told = forked("-c", show, **{**PRODUCTION, "DATABASE_DIRECT_URL": direct, "DATABASE_REPLICA_URL": replica})
     assert told.stdout.split(maxsplit=6) == [
         f"config.database.{engine}", "two.example.com,three.example.com", "standby", "2", "3000",
-        str(engine == "postgresql"), "['config.database.replica.ReplicaRouter']\n",
+        str(engine == "standby"), "['config.database.replica.ReplicaRouter']\n",
     ], told.stderr  # fmt: skip
 
 
