@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.db import connection
 
     from payments.models import Payment
-    from tests.bench import costs, painting, reading, report, stellar, telling, waits, webhooks
+    from tests.bench import costs, memory, painting, reading, report, stellar, telling, waits, webhooks
     from tests.bench import database as of_payment
     from tests.bench.models import TwinPayment
 
@@ -115,6 +115,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         payment = Payment.objects.latest("id").public_id
         address = f"http://{server.HOST}:{running.port}/pay/{payment}"
         painted = [] if arguments.requests else painting.lines(address)
+    memory_line = memory.line(issued)
 
     tail = median(load.percentile(99) / load.percentile(50) for load in loads["POST"])
     lines = [
@@ -134,6 +135,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         *(report.Line(name, report.loads_figure(loads[name])) for name in loads if name.endswith(("insert", "select"))),
         *waits_lines,
         *costs_lines,
+        memory_line,
     ]
     if not arguments.requests:
         lines += [

@@ -87,15 +87,17 @@ class Server:
 
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """Granian in front of the benchmark's settings."""
+def server(
+    application: str = "tests.bench.wsgi:application", *, workers: int | None = None, **own: str
+) -> Iterator[Server]:
+    """Granian, with a worker for each core if nothing else is said, and these variables beside those there are."""
     port = free_port()
     command = [
         sys.executable, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
-        "--workers", str(cores()), "--blocking-threads", "256", "--blocking-threads-idle-timeout", "600",
-        "--workers-kill-timeout", "5", "--log-level", "warning", "tests.bench.wsgi:application",
+        "--workers", str(workers or cores()), "--blocking-threads", "256", "--blocking-threads-idle-timeout", "600",
+        "--workers-kill-timeout", "5", "--log-level", "warning", application,
     ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **own}, start_new_session=True)
     try:
         _wait_for(port, process)
         yield Server(port, psutil.Process(process.pid))
