@@ -176,3 +176,35 @@ def test_a_table_that_is_being_read_is_left_for_the_next_time(as_now: None, capl
     assert LoggedRequest.objects.count() == 1
     purge(now=NOW + timedelta(days=100))
     assert LoggedRequest.objects.count() == 0
+
+
+def test_who_writes_while_a_month_is_made_waits_for_it(as_now: None) -> None:
+    merchant, month = make_merchant(), next(each for each in months_of(TABLE) if each.until)
+    ask(f"DROP TABLE {month.name}")
+    maker = connections["default"].copy()
+    maker.set_autocommit(False)
+
+    def write() -> None:
+        recording.write([entry(merchant)])
+        connections.close_all()
+
+    writer = Thread(target=write)
+    try:
+        maker.cursor().execute("SELECT make_months(%s)", [TABLE])
+        writer.start()
+        until(lambda: bool(ask("SELECT 1 FROM pg_locks WHERE NOT granted")))
+        maker.commit()
+    finally:
+        maker.close()
+        writer.join()
+    assert places() == [f"{NOW:%Y_%m}"]
+
+
+def test_who_may_not_write_makes_no_month(as_now: None) -> None:
+    ask("CREATE ROLE may_nothing")
+    ask("SET SESSION AUTHORIZATION may_nothing")
+    try:
+        with pytest.raises(ProgrammingError, match="returned no rows"):
+            ask(f"SELECT make_months('{TABLE}')")
+    finally:
+        ask("RESET SESSION AUTHORIZATION; DROP ROLE may_nothing")
