@@ -31,7 +31,7 @@ OURS: Final = ("config", "merchants", "payments", "refunds", "settlements", "web
 BIG: Final = frozenset(
     {
         "payments_payment", "payments_deposit", "payments_discrepancy", "transfers_payout", "transfers_transfer",
-        "transfers_envelope", "transfers_transferline", "refunds_refund", "settlements_balancechange", "ledger_entry",
+        "transfers_envelope", "transfers_transferline", "refunds_refund", "payments_balancechange", "ledger_entry",
         "ledger_posting", "webhooks_event", "webhooks_delivery", "webhooks_attempt", "audit_loggedaction",
     }
 )  # fmt: skip

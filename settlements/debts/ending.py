@@ -148,7 +148,8 @@ def _wallet_of(decision: DebtDecision) -> str:
     """
     own = {"environment": decision.environment, "network": decision.network, "asset": decision.asset}
     changes = BalanceChange.objects.filter(merchant=decision.merchant_id, **own)
-    before = changes.filter(reference=decision.public_id).values_list("wallet", flat=True).first()
+    ended = {"posting_kind": postings.ENDS[DebtEnding(decision.ending)][1], "posting_reference": str(decision.pk)}
+    before = changes.filter(**ended).values_list("wallet", flat=True).first()
     if before is not None:
         return str(before)
     unsettled = changes.filter(settlement__isnull=True).order_by().values("wallet").annotate(total=Sum("amount"))
