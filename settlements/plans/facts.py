@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
-from django.db.models import CharField, Count, Exists, F, OuterRef, PositiveSmallIntegerField, Q, QuerySet, Sum, Value
+from django.db.models import CharField, Count, Exists, OuterRef, PositiveSmallIntegerField, Q, QuerySet, Sum, Value
 
 from config.fields import UnitsField
 from merchants.ledger.chart import AccountKind
@@ -46,6 +46,14 @@ RETURNED = (
 OFFSETS = (BalanceChangeKind.DEBT_OFFSET, BalanceChangeKind.DEBT_REPAID)
 AT_ONCE = (BalanceChangeKind.DEBT_REPAID, *ENDED)
 """Ends of debts count at once, as debts do: the run that repays one counts what it took elsewhere."""
+_PARTS = {
+    kind: part
+    for part, kinds in (
+        ("paid", PAID), ("reversed", REVERSED), ("refunded", REFUNDED), ("returned", RETURNED), ("offset", OFFSETS)
+    )
+    for kind in kinds
+}  # fmt: skip
+"""The part of a pot that changes of a kind are in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,26 +203,27 @@ def unsettled(merchant_id: uuid.UUID, environment: str, *, before: uuid.UUID) ->
 
     Negative changes count at once, or more could be paid out than there is.
     """
-    own = {"merchant": merchant_id, "environment": environment}
-
-    def total(kinds: Iterable[str]) -> Sum:
-        return Sum("amount", filter=Q(kind__in=kinds), default=0)
-
-    rows = (
-        BalanceChange.objects.filter(
-            Q(id__lt=before) | Q(amount__lt=0) | Q(kind__in=AT_ONCE), **own, settlement__isnull=True
-        )
-        .values("network", "wallet", "decimals", coin=F("asset"))
-        .annotate(
-            paid=total(PAID),
-            reversed=total(REVERSED),
-            refunded=total(REFUNDED),
-            fee_returned=Sum("amount", filter=Q(returns_fee=True), default=0),
-            returned=total(RETURNED),
-            offset=total(OFFSETS),
-            payment_count=Count("payment", filter=Q(kind=BalanceChangeKind.PAYMENT), distinct=True),
-            had_returned=Exists(BalanceChange.objects.filter(**own, returns_fee=True)),
-        )
-        .order_by()
+    own, key = {"merchant": merchant_id, "environment": environment}, ("network", "wallet", "asset", "decimals")
+    due = BalanceChange.objects.filter(
+        Q(id__lt=before) | Q(amount__lt=0) | Q(kind__in=AT_ONCE), **own, settlement__isnull=True
+    ).order_by()
+    paid, is_later = Q(kind=BalanceChangeKind.PAYMENT), ~Q(posting_reference__endswith=":1")
+    rows = due.values_list(*key, "kind", "returns_fee").annotate(
+        total=Sum("amount"),
+        payments=Count("payment", filter=paid),
+        later=Count("payment", filter=paid & is_later),
+        had_returned=Exists(BalanceChange.objects.filter(**own, returns_fee=True)),
     )
-    return [Pot(**row) for row in cast("Iterable[dict[str, Any]]", rows)]
+    pots: defaultdict[tuple[Any, ...], Any] = defaultdict(Counter)
+    may_repeat = False
+    for *of_pot, kind, returns_fee, total, payments, later, had_returned in rows:
+        sums = pots[tuple(of_pot)]
+        sums.update({_PARTS[kind]: total, "fee_returned": total * returns_fee, "payment_count": payments})
+        sums["had_returned"], may_repeat = had_returned, may_repeat or later > 0
+    # A payment that was reopened and is paid again is one: what pays it again is not its first posting, number 1. To
+    # count distinct payments would sort all of them.
+    earlier = due.filter(paid, id__lt=OuterRef("id"), **{name: OuterRef(name) for name in ("payment", *key)})
+    repeated = due.filter(paid, is_later, Exists(earlier)).values_list(*key).annotate(number=Count("pk"))
+    for *of_pot, number in repeated if may_repeat else ():
+        pots[tuple(of_pot)]["payment_count"] -= number
+    return [Pot(*of_pot, **sums) for of_pot, sums in pots.items()]

@@ -13,11 +13,13 @@ from config import ids
 from merchants.services import change_fee, update_settings
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
+from payments.suspense.acceptance import accept_discrepancy
 from settlements import due_runs
 from settlements.models import Settlement, SettlementRun
 from settlements.services import preview, run_now
 from settlements.states import SettlementStatus, Trigger
 from tests.factories import make_merchant, suspend
+from tests.payments import refunds
 from tests.payments import scenes as payments
 from tests.settlements.scenes import (
     ETHEREUM,
@@ -46,6 +48,20 @@ def tomorrow(hours: int = 0) -> datetime:
     """An instant after the next midnight, when a merchant who chose nothing is settled."""
     midnight = datetime.combine(timezone.now().date(), time(0), tzinfo=UTC)
     return midnight + timedelta(days=1, hours=hours)
+
+
+def test_a_payment_that_was_undone_and_paid_again_counts_once() -> None:
+    payment, transaction_hash = refunds.unfinal()
+    payments.reorganise(payment, 6, "dropped", only=[transaction_hash])
+    payments.pay(payment)
+    payments.mine_and_watch(ETHEREUM, 6)
+    paid = payment.balance_changes.filter(kind=BalanceChangeKind.PAYMENT)
+    assert paid.count() == 2
+    short = payments.pay_and_confirm(payments.make_payment(ETHEREUM, merchant=payment.merchant), "60")
+    accept_discrepancy(payments.end_window(short).discrepancies.get(), resolved_by="Ada")
+    assert short.balance_changes.get().posting_reference == f"{short.pk}:3"
+    settlement = settle_one(payment.merchant)
+    assert (settlement.payment_count, settlement.amount) == (2, 160_000_000)
 
 
 def test_a_run_settles_what_payments_brought() -> None:
