@@ -15,12 +15,13 @@ _BOOKED = """posting.kind IN ('deposit_credited', 'deposit_held', 'deposit_rever
 _OF_COINS = """account.kind IN ('chain:deposit', 'chain:hot', 'chain:cold')"""
 
 DEPOSITS_AGAINST_LEDGER = f"""
+    {{named}}
     SELECT coalesce(deposit.environment, booked.environment), coalesce(deposit.network, booked.network),
         coalesce(deposit.asset, booked.asset), coalesce(deposit.name, booked.name),
         coalesce(deposit.id, booked.posting_id), coalesce(deposit.total, 0), coalesce(booked.total, 0)
     FROM (
         SELECT {_NAME} AS name, id, environment, network, asset, amount AS total
-        FROM payments_deposit AS deposit WHERE booked_to <> ''
+        FROM payments_deposit AS deposit WHERE booked_to <> '' AND {{deposits}}
     ) AS deposit
     FULL JOIN (
         SELECT {_NAME_IN_REFERENCE} AS name, posting.environment, account.network, account.asset,
@@ -28,7 +29,7 @@ DEPOSITS_AGAINST_LEDGER = f"""
         FROM ledger_entry AS entry
         JOIN ledger_posting AS posting ON posting.id = entry.posting_id
         JOIN ledger_account AS account ON account.id = entry.account_id
-        WHERE {_OF_COINS} AND {_BOOKED}
+        WHERE {_OF_COINS} AND {_BOOKED} AND {{postings}}
         GROUP BY 1, 2, 3, 4
     ) AS booked USING (name, environment, network, asset)
     WHERE coalesce(deposit.total, 0) <> coalesce(booked.total, 0)
@@ -36,56 +37,46 @@ DEPOSITS_AGAINST_LEDGER = f"""
         AND (%(network)s::text IS NULL OR coalesce(deposit.network, booked.network) = %(network)s)
 """  # noqa: S608 - no value of a caller is part of the text
 
-# The same, deposit by deposit: of those to look at, and of those that postings to look at name.
-DEPOSITS_OF_PART_AGAINST_LEDGER = f"""
-    WITH named AS (
-        SELECT {_NAME} AS name, deposit.booking_count AS number
+# The names of a part: of deposits to look at, and those in postings to look at, whose references may be forged.
+NAMED = f"""
+    WITH named AS MATERIALIZED (
+        SELECT {_NAME} AS name, deposit.booking_count AS number, NULL AS reference
         FROM payments_deposit AS deposit WHERE {{deposits}}
-        UNION
-        SELECT {_NAME_IN_REFERENCE},
-            least(coalesce(substring(posting.reference from '[0-9]+$')::numeric, 0), 1000)::integer
-        FROM ledger_posting AS posting WHERE {_BOOKED} AND {{postings}}
-    ), known AS (
-        SELECT name, max(number) AS number FROM named GROUP BY name
-    ), stated AS (
-        SELECT known.name, deposit.id, deposit.environment, deposit.network, deposit.asset, deposit.amount AS moved
-        FROM known JOIN payments_deposit AS deposit
-            ON deposit.environment = split_part(known.name, ':', 1) AND deposit.network = split_part(known.name, ':', 2)
-            AND deposit.transaction_hash = split_part(known.name, ':', 3)
-            AND deposit.ordinal::text = split_part(known.name, ':', 4)
-        WHERE deposit.booked_to <> ''
-    ), done AS (
-        SELECT known.name, found.* FROM known CROSS JOIN LATERAL (
-            SELECT posting.id, posting.environment, account.network, account.asset, entry.amount AS moved
-            FROM ledger_posting AS posting
-            JOIN ledger_entry AS entry ON entry.posting_id = posting.id
-            JOIN ledger_account AS account ON account.id = entry.account_id AND {_OF_COINS}
-            WHERE posting.reference = ANY(ARRAY(
-                SELECT known.name || ':' || booking FROM generate_series(0, known.number + 1) AS booking
-            )) AND {_BOOKED} AND posting.environment = split_part(known.name, ':', 1)
-            OFFSET 0  -- one deposit after the other: a join would read all entries of these accounts
-        ) AS found
-    )
-    SELECT environment, network, asset, name, coalesce(min(stated), min(done))::uuid, coalesce(sum(moved) FILTER
-        (WHERE stated IS NOT NULL), 0), coalesce(sum(moved) FILTER (WHERE done IS NOT NULL), 0)
-    FROM (
-        SELECT name, environment, network, asset, moved, id::text AS stated, NULL AS done FROM stated
         UNION ALL
-        SELECT name, environment, network, asset, moved, NULL, id::text FROM done
-    ) AS part
-    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
-    GROUP BY environment, network, asset, name
-    HAVING coalesce(sum(moved) FILTER (WHERE stated IS NOT NULL), 0)
-        <> coalesce(sum(moved) FILTER (WHERE done IS NOT NULL), 0)
+        SELECT {_NAME_IN_REFERENCE},
+            least(coalesce(substring(posting.reference from '[0-9]+$')::numeric, 0), 1000)::integer, posting.reference
+        FROM ledger_posting AS posting WHERE {_BOOKED} AND {{postings}}
+    )
 """  # noqa: S608
+
+# Arrays, so that each is looked up by its index: a join would read all entries of these accounts.
+DEPOSITS_NAMED = """
+    deposit.id = ANY(ARRAY(
+        SELECT found.id FROM (SELECT DISTINCT name FROM named) AS known CROSS JOIN LATERAL (
+            SELECT id FROM payments_deposit
+            WHERE environment = split_part(name, ':', 1) AND network = split_part(name, ':', 2)
+                AND transaction_hash = split_part(name, ':', 3) AND ordinal::text = split_part(name, ':', 4)
+            OFFSET 0
+        ) AS found
+    ))
+"""
+POSTINGS_NAMED = """
+    posting.reference = ANY(ARRAY(
+        SELECT reference FROM named
+        UNION
+        SELECT known.name || ':' || booking
+        FROM (SELECT name, max(number) AS number FROM named GROUP BY name) AS known,
+            generate_series(0, number + 1) AS booking
+    ))
+"""
 
 
 @invariant("I10", "the deposits that count and the coins in the ledger are the same, one by one")
 def deposits_are_in_the_ledger(scope: Scope) -> Iterator[Finding]:
-    query = DEPOSITS_AGAINST_LEDGER
+    query = DEPOSITS_AGAINST_LEDGER.format(named="", deposits="TRUE", postings="TRUE")
     if scope.since:
-        part = {"deposits": scope.keys("deposit.id"), "postings": scope.keys("posting.id")}
-        query = DEPOSITS_OF_PART_AGAINST_LEDGER.format(**part)
+        named = NAMED.format(deposits=scope.keys("deposit.id"), postings=scope.keys("posting.id"))
+        query = DEPOSITS_AGAINST_LEDGER.format(named=named, deposits=DEPOSITS_NAMED, postings=POSTINGS_NAMED)
     for environment, network, asset, name, key, deposited, booked in scope.rows(query):
         yield unequal(
             f"deposit {name}: {asset}",
