@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -20,9 +21,11 @@ from unittest.mock import patch
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
+from config.database.months import months_of
 from config.embedded.postgres import EmbeddedPostgres
 from config.installation import services as standing
 from config.installation.backups import drilling, making
@@ -30,6 +33,7 @@ from config.installation.backups.archive import Reader, Writer
 from config.installation.identity import Identity
 from config.installation.models import BackupRun, Installation, Sign
 from merchants.ledger.models import Account
+from merchants.request_log.purging import purge
 from payments.models import Payment
 from tests.installation.servers import Servers, working_on
 from tests.payments.scenes import POLYGON, make_payment, pay_and_confirm
@@ -103,6 +107,17 @@ def test_what_is_restored_is_what_was_backed_up_and_stands_still(backup: Backup)
         standstill = standing.current_standstill()
         assert standstill is not None
         assert standstill.sign == Sign.COPIED
+
+
+def test_a_month_that_is_due_waits_until_it_is_backed_up(backup: Backup, tmp_path: Path) -> None:
+    def drop_months(said: str) -> None:
+        if said == "counting rows":
+            purge(now=timezone.now() + timedelta(days=100))
+
+    with working_on(backup.server):
+        months = months_of()
+        making.make_backup(str(tmp_path), report=drop_months)
+        assert [month.name for month in months_of()] == [month.name for month in months]
 
 
 def test_a_backup_goes_through_standard_output_and_input(

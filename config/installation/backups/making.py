@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config.database.sessions import SessionShared, new_session, require_own_session
 from config.installation.backups.archive import PIECE_BYTES, Writer
-from config.installation.backups.manifest import Manifest, server_major, take_manifest
+from config.installation.backups.manifest import TABLES, Manifest, server_major, take_manifest
 from config.installation.backups.programs import BackupError, encryption, find_program, reach, running
 
 STANDARD_OUTPUT = "-"
@@ -88,6 +88,10 @@ def _snapshot() -> Iterator[tuple[BaseDatabaseWrapper, str]]:
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             cursor.execute("SELECT pg_export_snapshot()")
             [snapshot] = cursor.fetchone() or [""]
+            # Those that are counted and dumped: a month that is dropped meanwhile would be missing.
+            cursor.execute(TABLES)
+            tables = ", ".join(session.ops.quote_name(table) for (table,) in cursor.fetchall())
+            cursor.execute(f"LOCK TABLE {tables} IN ACCESS SHARE MODE")
         yield session, str(snapshot)
     finally:
         session.close()

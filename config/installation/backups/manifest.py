@@ -23,7 +23,7 @@ FORMAT = 1
 OURS = """relnamespace = 'public'::regnamespace
     AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')"""
 """What no extension brought, of `pg_class`."""
-_TABLES = f"SELECT relname FROM pg_class WHERE relkind = 'r' AND {OURS} ORDER BY relname"  # noqa: S608 - constant
+TABLES = f"SELECT relname FROM pg_class WHERE relkind = 'r' AND {OURS} ORDER BY relname"  # noqa: S608 - constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _installation(session: BaseDatabaseWrapper) -> str:
 
 
 def _counts(session: BaseDatabaseWrapper) -> dict[str, int]:
-    tables = _rows(session, _TABLES)
+    tables = _rows(session, TABLES)
     quote = session.ops.quote_name
     counted = {}
     for (table,) in tables:
