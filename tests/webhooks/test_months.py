@@ -1,18 +1,22 @@
 """Attempts are kept by the month of their delivery: an old table becomes one of months, and what is old is dropped."""
+# ruff: noqa: S608 - names of our own tables
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import IntegrityError, connection, connections
+from django.db import IntegrityError, OperationalError, connection, connections
 
 from config import ids
-from config.database.months import months_of
+from config.database.months import make_months, months_of
 from tests.deletes import deletes
+from tests.patience import until
 from tests.webhooks.scenes import make_delivery, make_endpoint, send_due
 from webhooks.models import Attempt, Delivery
 from webhooks.purging import purge_attempts
@@ -95,3 +99,40 @@ def test_the_month_of_old_deliveries_goes_and_a_late_attempt_stays_its_sixty_day
     assert Attempt.objects.get().pk == late.pk
     assert purge_attempts(now=first.until + timedelta(days=90, minutes=1)) == 1
     assert Delivery.objects.count() == 3
+
+
+def test_who_records_an_attempt_while_a_month_is_made_does_not_wait_for_who_waits_for_him(as_now: None) -> None:
+    [attempt] = made(1)
+    dispatcher = connections["default"].copy()
+    dispatcher.set_autocommit(False)
+
+    def make() -> None:
+        for _ in range(100):
+            with suppress(OperationalError):  # on a busy machine it gives way before the other is done
+                make_months(TABLE)
+                break
+        connections.close_all()
+
+    def waits() -> bool:
+        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone() is not None
+
+    maker = Thread(target=make)
+    with connection.cursor() as cursor, dispatcher.cursor() as recording:
+        cursor.execute(f"DROP TABLE {months_of(TABLE)[0].name}")
+        try:
+            recording.execute("UPDATE webhooks_delivery SET attempts_left = 0")
+            maker.start()
+            until(waits)
+            recording.execute("SET LOCAL lock_timeout = '300ms'")
+            recording.execute(
+                f"INSERT INTO {TABLE} (id, delivery_id, number, started_at, duration_milliseconds, reply, error)"
+                " VALUES (%s, %s, 1, now(), 1, '', '')",
+                [attempt.pk, attempt.delivery_id],
+            )
+            dispatcher.commit()
+        finally:
+            dispatcher.close()
+            maker.join()
+        cursor.execute(f"SELECT tableoid::regclass::text FROM {TABLE}")
+        assert cursor.fetchall() == [(months_of(TABLE)[0].name,)]

@@ -1,7 +1,8 @@
 """Whoever writes waits for a month that is being made before it looks for the row's partition.
 
-It waited for the rest, which then did not take the row any more: the month was there. And only who may write rows
-makes a month, as it locks others out until the end of the caller's database transaction.
+It waited for the rest, which then did not take the row any more: the month was there. Tables that are pointed to are
+locked first, as whoever records an attempt does. And only who may write rows makes a month, as others are locked out
+until the end of the caller's database transaction.
 """
 
 from django.db import migrations
@@ -14,6 +15,7 @@ MAKE_MONTHS = r"""
         rest text;
         month text;
         last text;
+        pointed_to regclass;
         since timestamptz;
         lower uuid;
         upper uuid;
@@ -34,6 +36,10 @@ MAKE_MONTHS = r"""
             lower := first_uuid_at(since);
             since := since + interval '1 month';
             upper := first_uuid_at(since);
+            FOR pointed_to IN SELECT confrelid::regclass FROM pg_constraint
+            WHERE conrelid = to_regclass(format('public.%I', parent)) AND contype = 'f' LOOP
+                EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', pointed_to);
+            END LOOP;
             EXECUTE format('LOCK TABLE ONLY public.%I', parent);
             EXECUTE format('LOCK TABLE public.%I', rest);
             EXECUTE format('CREATE TABLE public.%I (LIKE public.%I INCLUDING ALL EXCLUDING INDEXES)', month, parent);
