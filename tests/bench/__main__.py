@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.db import connection
 
     from payments.models import Payment
-    from tests.bench import costs, memory, painting, reading, report, stellar, telling, waits, webhooks
+    from tests.bench import costs, memory, painting, reading, report, starting, stellar, telling, waits, webhooks
     from tests.bench import database as of_payment
     from tests.bench.models import TwinPayment
 
@@ -145,6 +145,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
             *telling.lines(),
             *stellar.lines(),
             *of_payment.lines(),
+            *starting.lines(),
         ]
     print()
     for line in [report.HEADING, *lines]:

@@ -29,8 +29,8 @@ print(json.dumps({
 }))
 """
 
-LEFT_OUT = {"aiohttp", "boto3", "botocore", "faker", "numpy", "reportlab", "sentry_sdk", "stellar_sdk", "web3"}
-"""What is for workers, for tests or for those who set it up."""
+LEFT_OUT = {"aiohttp", "botocore", "eth_account", "pydantic", "sentry_sdk", "stellar_sdk"}
+"""Of what is installed: for workers, or for those who set it up."""
 
 
 def test_workers_are_forked_from_a_process_that_has_loaded_what_they_need(tmp_path: Path) -> None:
