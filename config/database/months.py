@@ -108,10 +108,15 @@ def keep_months(table: str, *, before: datetime, kept_by: str | None = None) -> 
 
 def detach_month(month: Month) -> None:
     """Make a month a table of its own, as the owner of both. PostgreSQL does it CONCURRENTLY only where nothing
-    takes the rest."""
+    takes the rest.
+
+    It points to nothing any more: what its rows are of could not be deleted as long as it is there.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
         cursor.execute(f"ALTER TABLE {month.table} DETACH PARTITION {month.name}")
+        for (name,) in _all(cursor, _NAMES_OF_FOREIGN_KEYS, month.name):
+            cursor.execute(f"ALTER TABLE {month.name} DROP CONSTRAINT {name}")
 
 
 def _call(function: str, *arguments: str | datetime | None) -> None:
@@ -167,6 +172,9 @@ _FOREIGN_KEYS: Final = """
     SELECT format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', %(table)s, conname, pg_get_constraintdef(oid))
     FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype = 'f'
 """
+_NAMES_OF_FOREIGN_KEYS: Final = (
+    "SELECT quote_ident(conname) FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype = 'f'"
+)
 _POINTED_TO: Final = """
     SELECT confrelid::regclass::text FROM pg_constraint WHERE conrelid = %(table)s::regclass AND contype = 'f'
 """

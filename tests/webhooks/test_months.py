@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
 from threading import Thread
 from typing import Any
 
@@ -99,6 +100,16 @@ def test_the_month_of_old_deliveries_goes_and_a_late_attempt_stays_its_sixty_day
     assert Attempt.objects.get().pk == late.pk
     assert purge_attempts(now=first.until + timedelta(days=90, minutes=1)) == 1
     assert Delivery.objects.count() == 3
+
+
+def test_a_month_that_is_kept_elsewhere_keeps_no_delivery(as_now: None) -> None:
+    [attempt] = made(1)
+    month = months_of(TABLE)[0].name
+    call_command("partitions", detach=month, stdout=StringIO())
+    Delivery.objects.filter(pk=attempt.delivery_id)._raw_delete("default")
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {month}")
+    assert Delivery.objects.count() == 0
 
 
 def test_who_records_an_attempt_while_a_month_is_made_does_not_wait_for_who_waits_for_him(as_now: None) -> None:
