@@ -194,18 +194,19 @@ def _along_an_index(where: str, parameters: Sequence[Any]) -> tuple[list[str], s
     conditions = [(*found, value) for found, value in zip(_CONDITION.findall(where), parameters, strict=False)]
     if len(conditions) < len(parameters) or set(_CONDITION.sub("", where)) - set("() AND"):
         return None
-    bounds = [(operator, value) for name, operator, value in conditions if name == "id"]
+    bounds = [(value, operator) for name, operator, value in conditions if name == "id"]
     begins = {name: value for name, operator, value in conditions if name != "id" and operator in ("=", "IN")}
     beginning = next((each for each in _BEGINNINGS if begins.keys() == set(each)), None)
     if beginning is None or len(begins) + len(bounds) < len(conditions):
         return None
-    for operator, end in ((">", FIRST_KEY), ("<", LAST_KEY)):
-        if not any(each.startswith(operator) for each, _ in bounds):
-            bounds.append((f"{operator}=", end))
+    # One bound on either side, the closest: of two ranges of rows PostgreSQL would go through all of the wider one.
+    above = [(FIRST_KEY, ">="), *(each for each in bounds if ">" in each[1])]
+    below = [(LAST_KEY, "<="), *(each for each in bounds if "<" in each[1])]
+    ends = [max(above, key=lambda each: (each[0], each[1] == ">")), min(below)]
     columns = [*beginning, "id"]
     row, values = ", ".join(columns), ", ".join(["%s"] * len(columns))
-    condition = " AND ".join(f"({row}) {operator} ({values})" for operator, _ in bounds)
-    return columns, condition, [each for _, bound in bounds for each in (*(begins[name] for name in beginning), bound)]
+    condition = " AND ".join(f"({row}) {operator} ({values})" for _, operator in ends)
+    return columns, condition, [each for end, _ in ends for each in (*(begins[name] for name in beginning), end)]
 
 
 def deposits_of(payment_id: uuid.UUID) -> list[ShownDeposit]:

@@ -95,7 +95,8 @@ class _Row(NamedTuple):
     before: Decimal | None
 
 
-# The accounts of the statement, and the postings that took or gave back a fee and moved none of them.
+# The accounts of the statement, and the postings that took or gave back a fee and moved none of them. `OFFSET 0` has
+# those of decisions looked up one by one, where the planner would rather read all accounts there are.
 _OWN = f"""
     SELECT account.id, NULL::uuid, account.kind, account.network, account.asset
     FROM {Account._meta.db_table} AS account
@@ -106,10 +107,10 @@ _OWN = f"""
         SELECT DISTINCT payment_id::text AS owner FROM {Discrepancy._meta.db_table}
         WHERE merchant_id = %(merchant)s AND environment = %(environment)s
             AND cardinality(%(of_suspense)s::text[]) > 0
-    ) AS waiting
-    JOIN {Account._meta.db_table} AS account
-        ON account.owner = waiting.owner AND account.environment = %(environment)s
-    WHERE account.kind = ANY(%(of_suspense)s)
+    ) AS waiting, LATERAL (
+        SELECT id, kind, network, asset FROM {Account._meta.db_table}
+        WHERE environment = %(environment)s AND owner = waiting.owner AND kind = ANY(%(of_suspense)s) OFFSET 0
+    ) AS account
     UNION ALL
     SELECT NULL, reserved.posting_id, '{AccountKind.MERCHANT_AVAILABLE}', payout.network, payout.asset
     FROM ({PAYOUT_ACCOUNTS}) AS payout

@@ -1,7 +1,7 @@
 """`python -m tests.bench.scale`: what each list, count, page and file costs as the payments of a merchant grow.
 
 A merchant of 10,000, of 100,000 and of 1,000,000 payments, each in a database of its own (`tests.bench.kept`) beside
-one of 1,000 and 99 others. Databases are kept; the first run fills them in a quarter of an hour. A figure is the time
+one of 1,000 and 99 others. Databases are kept; the first run fills them in half an hour. A figure is the time
 of the processor, of Python and PostgreSQL together, which a busy machine changes little; in brackets are the pages of
 the database that were read. `--all` shows every pair of filters. `--sizes 5000,10000` is done in some minutes.
 """
