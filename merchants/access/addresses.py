@@ -64,6 +64,6 @@ def _parsed(text: str) -> IPAddress | None:
         address = ip_address(text)
     except ValueError:
         return None
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return address
+    if not isinstance(address, IPv6Address):
+        return address
+    return address.ipv4_mapped or IPv6Address(int(address))  # without the zone of `fe80::1%eth0`, which is ours

@@ -30,6 +30,7 @@ def caller(remote: str, forwarded: str | None = None) -> str:
         ("10.1.1.1", "", "10.1.1.1"),
         ("2001:db8:ffff::1", "2001:db8::9", "2001:db8::9"),
         ("::ffff:192.0.2.1", None, "192.0.2.1"),
+        ("fe80::1%eth0", None, "fe80::1"),  # PostgreSQL has no zones
         ("", None, "None"),
         ("", "198.51.100.9", "198.51.100.9"),
     ],
