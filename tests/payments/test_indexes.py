@@ -29,3 +29,11 @@ def test_no_index_is_the_beginning_of_another() -> None:
     with connection.cursor() as cursor:
         cursor.execute(BEGINNINGS, [WRITTEN])
         assert cursor.fetchall() == []
+
+
+@pytest.mark.django_db
+def test_each_index_of_all_changes_leaves_room_for_their_settlement() -> None:
+    of_all = "indrelid = 'payments_balancechange'::regclass AND indpred IS NULL"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT reloptions FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE {of_all}")  # noqa: S608
+        assert cursor.fetchall() == [(["fillfactor=50"],)] * 3
