@@ -512,7 +512,7 @@ class BalanceChange(ids.KeyedByTime, models.Model):
     merchant's ledger accounts: available less receivable.
 
     A settlement writes to every index of all its changes, so there are few. The key, that of payments and
-    `once_per_posting` leave half of each page free for it (migration 0022): it splits none.
+    `once_per_posting` leave half of each page free for it (migrations 0022 and 0024): it splits none.
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
@@ -536,7 +536,7 @@ class BalanceChange(ids.KeyedByTime, models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["environment", "posting_kind", "posting_reference", "network", "asset"],
+                fields=["posting_reference", "posting_kind", "network", "asset", "environment"],
                 name="balance_change_once_per_posting",
             ),
             models.CheckConstraint(condition=~Q(amount=0), name="balance_change_not_zero"),
@@ -556,6 +556,11 @@ class BalanceChange(ids.KeyedByTime, models.Model):
                 fields=["merchant", "environment", "payment"],
                 name="balance_change_returns_fee",
                 condition=Q(returns_fee=True),
+            ),
+            models.Index(
+                fields=["posting_kind"],
+                name="balance_change_of_debt",
+                condition=Q(posting_kind__in=["debt_offset", "debt_written_off", "debt_collected", "debt_owed_again"]),
             ),
         ]
 
