@@ -57,6 +57,9 @@ def as_now(as_before: None) -> None:
     migrate("0002")
 
 
+WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
 def ask(sql: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql)
@@ -192,7 +195,7 @@ def test_who_writes_while_a_month_is_made_waits_for_it(as_now: None) -> None:
     try:
         maker.cursor().execute("SELECT make_months(%s)", [TABLE])
         writer.start()
-        until(lambda: bool(ask("SELECT 1 FROM pg_locks WHERE NOT granted")))
+        until(lambda: bool(ask(WAITING)))
         maker.commit()
     finally:
         maker.close()
