@@ -11,6 +11,7 @@ from datetime import timedelta
 from threading import Thread
 
 import redis
+from django.db import connection
 
 SECONDS = 120.0
 
@@ -23,13 +24,20 @@ def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
         time.sleep(0.01)
 
 
+def waits_for_lock() -> bool:
+    """True while a session of this database waits for a lock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+        return cursor.fetchone() is not None
+
+
 connect_as_ballast_does = redis.connection.AbstractConnection.connect
 """With half a second of patience at most, and 50 ms where requests are counted."""
 
 
-def _connect(connection: redis.connection.AbstractConnection) -> None:
-    connection.socket_timeout = connection.socket_connect_timeout = SECONDS
-    connect_as_ballast_does(connection)  # type: ignore[no-untyped-call]  # the package has no types for it
+def _connect(server: redis.connection.AbstractConnection) -> None:
+    server.socket_timeout = server.socket_connect_timeout = SECONDS
+    connect_as_ballast_does(server)  # type: ignore[no-untyped-call]  # the package has no types for it
 
 
 def wait_for_redis() -> None:

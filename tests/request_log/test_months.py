@@ -26,7 +26,7 @@ from merchants.request_log.models import LoggedRequest
 from merchants.request_log.purging import purge
 from tests.deletes import deletes
 from tests.factories import api_client, make_key, make_merchant
-from tests.patience import until
+from tests.patience import until, waits_for_lock
 from tests.request_log.test_recording import entry
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,9 +55,6 @@ def as_before() -> Iterator[None]:
 @pytest.fixture
 def as_now(as_before: None) -> None:
     migrate("0002")
-
-
-WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 def ask(sql: str) -> list[tuple[Any, ...]]:
@@ -195,7 +192,7 @@ def test_who_writes_while_a_month_is_made_waits_for_it(as_now: None) -> None:
     try:
         maker.cursor().execute("SELECT make_months(%s)", [TABLE])
         writer.start()
-        until(lambda: bool(ask(WAITING)))
+        until(waits_for_lock)
         maker.commit()
     finally:
         maker.close()

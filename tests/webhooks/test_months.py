@@ -17,7 +17,7 @@ from django.db import IntegrityError, OperationalError, connection, connections
 from config import ids
 from config.database.months import make_months, months_of
 from tests.deletes import deletes
-from tests.patience import until
+from tests.patience import until, waits_for_lock
 from tests.webhooks.scenes import make_delivery, make_endpoint, send_due
 from webhooks.models import Attempt, Delivery
 from webhooks.purging import purge_attempts
@@ -124,17 +124,13 @@ def test_who_records_an_attempt_while_a_month_is_made_does_not_wait_for_who_wait
                 break
         connections.close_all()
 
-    def waits() -> bool:
-        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
-        return cursor.fetchone() is not None
-
     maker = Thread(target=make)
     with connection.cursor() as cursor, dispatcher.cursor() as recording:
         cursor.execute(f"DROP TABLE {months_of(TABLE)[0].name}")
         try:
             recording.execute("UPDATE webhooks_delivery SET attempts_left = 0")
             maker.start()
-            until(waits)
+            until(waits_for_lock)
             recording.execute("SET LOCAL lock_timeout = '300ms'")
             recording.execute(
                 f"INSERT INTO {TABLE} (id, delivery_id, number, started_at, duration_milliseconds, reply, error)"
