@@ -174,7 +174,8 @@ def page_rows(payments: QuerySet[Payment], groups: Groups | None = None) -> list
     columns, where, parameters = along or (["id"], where, parameters)
     ordered = ", ".join(f"{name} {order}" for name in columns)
     sql = f"{_select()} WHERE {where} ORDER BY {ordered} LIMIT {query.high_mark}"
-    rows = prepared.rows(sql, parameters, is_planned_once=along is not None, is_binary=True)
+    # A plan made of a small table reads all of it, and is kept while it grows, until the next ANALYZE.
+    rows = prepared.rows(sql, parameters, is_planned_once=False, is_binary=True)
     return [_shown(row) for row in rows]
 
 
@@ -189,7 +190,7 @@ def _along_an_index(where: str, parameters: Sequence[Any]) -> tuple[list[str], s
 
     By `merchant_id = …` the planner would take a merchant with most payments to have the newest as well, and would go
     along the keys of all: past any number of others' payments, once this merchant has none any more. A range has one
-    index that is right, whatever the table held when it was planned.
+    index that is right, however many of the payments are this merchant's.
     """
     conditions = [(*found, value) for found, value in zip(_CONDITION.findall(where), parameters, strict=False)]
     if len(conditions) < len(parameters) or set(_CONDITION.sub("", where)) - set("() AND"):
