@@ -56,7 +56,8 @@ _INSERT = """
 
 # As the row is written anyway, its record gets spaces after it: PostgreSQL compresses no row of 2,032 bytes or less.
 _DONE = """
-    UPDATE webhooks_event SET is_fanned_out = true, payload = payload || repeat(' ', 2048 - length(payload))
+    UPDATE webhooks_event SET is_fanned_out = true, payload = CASE WHEN octet_length(payload) < 2048
+        THEN payload || repeat(' ', 2048 - octet_length(payload)) ELSE payload END
     WHERE id = ANY(%(events)s)
 """
 
