@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
 
+import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from merchants.ledger import quick
 from merchants.ledger.models import Stop
 from merchants.ledger.posting import AccountRef
 
@@ -23,6 +26,12 @@ def run(*arguments: str) -> tuple[int, str, str]:
     except CommandError as error:
         return error.returncode, out.getvalue(), f"{err.getvalue()}{error}"
     return 0, out.getvalue(), err.getvalue()
+
+
+def share_has(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quick run looks at so many old rows, however many PostgreSQL has counted in other tests."""
+    monkeypatch.setattr(quick, "LEAST_ROWS", rows)
+    monkeypatch.setattr(quick, "SHARES", sys.maxsize)
 
 
 def stopped() -> list[tuple[str, str]]:
