@@ -50,6 +50,10 @@ def created_at_text(value: uuid.UUID) -> str:
     return (_EPOCH_UTC + timedelta(milliseconds=value.int >> 80)).isoformat(timespec="milliseconds") + "Z"
 
 
+FIRST_KEY, LAST_KEY = uuid.UUID(int=0), uuid.UUID(int=2**128 - 1)
+"""No key is smaller or larger."""
+
+
 def first_uuid_at(instant: datetime) -> uuid.UUID:
     """The smallest UUIDv7 whose millisecond is not before `instant`."""
     microseconds = (instant - _EPOCH) // timedelta(microseconds=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Sequence
 from functools import cache
@@ -10,8 +9,11 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 from django.core.exceptions import EmptyResultSet
-from django.db.models import Func, QuerySet, TextField
+from django.db.models import Func, Lookup, QuerySet, TextField
+from django.db.models.expressions import Col
+from django.db.models.sql.where import AND, WhereNode
 
+from config import ids
 from config.database import prepared
 from merchants.models import Merchant
 from payments.groups import Groups
@@ -38,8 +40,6 @@ class Written(Func):
     def decimal(cls, name: str) -> Self:
         return cls(name, template="trim_scale(%(expressions)s)::text")
 
-
-FIRST_KEY, LAST_KEY = uuid.UUID(int=0), uuid.UUID(int=(1 << 128) - 1)
 
 _INSTANT = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 
@@ -161,17 +161,18 @@ def page_rows(payments: QuerySet[Payment], groups: Groups | None = None) -> list
     query = payments.query
     if sum(map(bool, query.alias_refcount.values())) > 1:
         raise RuntimeError("a list of payments is narrowed by their own columns")
+    columns: tuple[str, ...] = ("id",)
     try:
-        if groups is None:
-            where, parameters = query.get_compiler(payments.db).compile(query.where)
-        else:
+        if groups is not None:
             keys, parameters = groups.newest(payments)
             where = f"id = ANY(ARRAY({keys}))"
+        elif (found := _range_of(query.where)) is not None:
+            columns, where, parameters = found
+        else:
+            where, parameters = query.get_compiler(payments.db).compile(query.where)
     except EmptyResultSet:
         return []
     order = "DESC" if query.order_by == ("-pk",) else "ASC"
-    along = None if groups is not None else _along_an_index(where, parameters)
-    columns, where, parameters = along or (["id"], where, parameters)
     ordered = ", ".join(f"{name} {order}" for name in columns)
     sql = f"{_select()} WHERE {where} ORDER BY {ordered} LIMIT {query.high_mark}"
     # A plan made of a small table reads all of it, and is kept while it grows, until the next ANALYZE.
@@ -179,12 +180,15 @@ def page_rows(payments: QuerySet[Payment], groups: Groups | None = None) -> list
     return [_shown(row) for row in rows]
 
 
-_CONDITION = re.compile(r'"payments_payment"\."(\w+)" (=|<=?|>=?|IN) \(?%s\)?')
-_BEGINNINGS = (("merchant_id", "environment"), ("merchant_id", "environment", "status"))
-"""Of the indexes whose last column is the key."""
+_LISTS = {
+    frozenset(columns): (*columns, "id")
+    for columns in (("merchant_id", "environment"), ("merchant_id", "environment", "status"))
+}
+"""The indexes of lists: their columns, by those before the key."""
+_ABOVE, _BELOW = {"gt": ">", "gte": ">="}, {"lt": "<", "lte": "<="}
 
 
-def _along_an_index(where: str, parameters: Sequence[Any]) -> tuple[list[str], str, list[Any]] | None:
+def _range_of(where: WhereNode) -> tuple[tuple[str, ...], str, list[Any]] | None:
     """All payments of a merchant, or those of one status, as a range of the rows of their index: its columns, the
     condition and its parameters. None of any other condition.
 
@@ -192,22 +196,27 @@ def _along_an_index(where: str, parameters: Sequence[Any]) -> tuple[list[str], s
     along the keys of all: past any number of others' payments, once this merchant has none any more. A range has one
     index that is right, however many of the payments are this merchant's.
     """
-    conditions = [(*found, value) for found, value in zip(_CONDITION.findall(where), parameters, strict=False)]
-    if len(conditions) < len(parameters) or set(_CONDITION.sub("", where)) - set("() AND"):
+    equal: dict[str, Any] = {}
+    first, last = (ids.FIRST_KEY, ">="), (ids.LAST_KEY, "<=")
+    for each in where.children:
+        if not isinstance(each, Lookup) or not isinstance(each.lhs, Col) or hasattr(each.rhs, "resolve_expression"):
+            return None
+        name, value, how = each.lhs.target.attname, each.rhs, each.lookup_name
+        # One bound on either side, the closest: of two ranges of rows PostgreSQL would go through all of the wider one.
+        if name == "id" and how in _ABOVE:
+            first = max(first, (value, _ABOVE[how]), key=lambda bound: (bound[0], bound[1] == ">"))
+        elif name == "id" and how in _BELOW:
+            last = min(last, (value, _BELOW[how]))
+        elif name not in equal and (how == "exact" or (how == "in" and isinstance(value, list) and len(value) == 1)):
+            equal[name] = value[0] if how == "in" else value
+        else:
+            return None
+    if where.negated or where.connector != AND or (columns := _LISTS.get(frozenset(equal))) is None:
         return None
-    bounds = [(value, operator) for name, operator, value in conditions if name == "id"]
-    begins = {name: value for name, operator, value in conditions if name != "id" and operator in ("=", "IN")}
-    beginning = next((each for each in _BEGINNINGS if begins.keys() == set(each)), None)
-    if beginning is None or len(begins) + len(bounds) < len(conditions):
-        return None
-    # One bound on either side, the closest: of two ranges of rows PostgreSQL would go through all of the wider one.
-    above = [(FIRST_KEY, ">="), *(each for each in bounds if ">" in each[1])]
-    below = [(LAST_KEY, "<="), *(each for each in bounds if "<" in each[1])]
-    ends = [max(above, key=lambda each: (each[0], each[1] == ">")), min(below)]
-    columns = [*beginning, "id"]
     row, values = ", ".join(columns), ", ".join(["%s"] * len(columns))
-    condition = " AND ".join(f"({row}) {operator} ({values})" for _, operator in ends)
-    return columns, condition, [each for end, _ in ends for each in (*(begins[name] for name in beginning), end)]
+    of_list = [equal[name] for name in columns[:-1]]
+    condition = f"({row}) {first[1]} ({values}) AND ({row}) {last[1]} ({values})"
+    return columns, condition, [*of_list, first[0], *of_list, last[0]]
 
 
 def deposits_of(payment_id: uuid.UUID) -> list[ShownDeposit]:

@@ -24,7 +24,6 @@ from config.environments import Environment
 
 ROWS_AT_A_TIME = 2000
 
-FIRST_KEY, LAST_KEY = uuid.UUID(int=0), uuid.UUID(int=2**128 - 1)
 LAST_DAY = datetime(9000, 1, 1, tzinfo=UTC)
 """Later than any key."""
 
@@ -215,7 +214,7 @@ class Scope:
         The query may name `%(environments)s` (an array), `%(network)s` (or null), `%(since)s` (the first
         UUIDv7 of that instant, or null), every further parameter given here, and what the conditions above name.
         """
-        share, share_end = self.share or (LAST_KEY, LAST_KEY)
+        share, share_end = self.share or (ids.LAST_KEY, ids.LAST_KEY)
         known: dict[str, Any] = {
             "environments": list(self.environments),
             "network": self.network,

@@ -55,7 +55,7 @@ def sums_below(accounts: Collection[int], *postings: UUID) -> list[dict[int, int
         "days": days,
         "midnights": [ids.first_uuid_at(datetime.combine(day, time.min, tzinfo=UTC)) for day in days],
         "ends": list(postings),
-        "first": UUID(int=0),
+        "first": ids.FIRST_KEY,
     }
     with reading_cursor() as cursor:
         cursor.execute(_BEFORE, parameters)

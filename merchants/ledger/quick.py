@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
-from merchants.ledger.checking import FIRST_KEY, LAST_KEY, Scope, shared_tables
+from merchants.ledger.checking import Scope, shared_tables
 from merchants.ledger.models import ReconcileRun
 
 SHARES = 96
@@ -87,7 +87,7 @@ def quick_scope(**limits: Any) -> Scope:
     last = runs[0] if runs else None
     since = _changed_since([run.options["readUntil"] for run in runs])
     newest = ids.created_at_of(_key_back(MOST_CHANGED_ROWS))
-    first = next((_after(run) for run in whole_runs().filter(options__share__0__isnull=False)[:1]), FIRST_KEY)
+    first = next((_after(run) for run in whole_runs().filter(options__share__0__isnull=False)[:1]), ids.FIRST_KEY)
     return Scope(
         since=max(newest, since or timezone.now() - UNKNOWN_LOOKS_BACK),
         share=(first, _end_of_share(first)),
@@ -112,7 +112,7 @@ def _changed_since(runs: Sequence[Mapping[str, Any]]) -> datetime | None:
 def _after(run: ReconcileRun) -> uuid.UUID:
     """The key that the share after that of a run begins with."""
     end = uuid.UUID(run.options["share"][1])
-    return FIRST_KEY if end == LAST_KEY else end
+    return ids.FIRST_KEY if end == ids.LAST_KEY else end
 
 
 def _found_by(run: ReconcileRun | None) -> tuple[uuid.UUID, ...]:
@@ -122,14 +122,14 @@ def _found_by(run: ReconcileRun | None) -> tuple[uuid.UUID, ...]:
 
 
 def _end_of_share(first: uuid.UUID) -> uuid.UUID:
-    return _key_behind(first, max(LEAST_ROWS, _number_of_rows() // SHARES)) or LAST_KEY
+    return _key_behind(first, max(LEAST_ROWS, _number_of_rows() // SHARES)) or ids.LAST_KEY
 
 
 def _key_back(rows: int) -> uuid.UUID:
     """The key behind which so many rows are newer; the first of all where there are fewer."""
     # A key of another kind than ours may be beyond all times.
     later = ids.first_uuid_at(timezone.now() + timedelta(days=1))
-    return _key_behind(later, rows, comparison="<", order="DESC") or FIRST_KEY
+    return _key_behind(later, rows, comparison="<", order="DESC") or ids.FIRST_KEY
 
 
 def _key_behind(key: uuid.UUID, rows: int, *, comparison: str = ">=", order: str = "ASC") -> uuid.UUID | None:

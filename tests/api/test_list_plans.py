@@ -20,11 +20,12 @@ from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
+from config import ids
 from config.admin.columns import CountedInPart
 from config.database import prepared
 from config.database.sessions import new_session
 from payments.models import Payment
-from payments.record_rows import FIRST_KEY, LAST_KEY, page_rows, payment_row
+from payments.record_rows import page_rows, payment_row
 from tests.bench.million import Fill
 from tests.dashboard.addresses import Records, make_records
 from tests.dashboard.conftest import browser_of
@@ -131,10 +132,10 @@ def test_what_a_request_reads_meets_few_rows_whatever_the_table_held_when_it_was
         payment_row(merchant, "sandbox", uuid.uuid4())
         page_rows(own.order_by("-pk")[:11])
         page_rows(own.filter(pk__gt=uuid.uuid4()).order_by("pk")[:11])
-        page_rows(own.filter(status="created", pk__lt=LAST_KEY).order_by("-pk")[:11])
+        page_rows(own.filter(status="created", pk__lt=ids.LAST_KEY).order_by("-pk")[:11])
         key = uuid.uuid4()
-        page_rows(own.filter(pk__gte=FIRST_KEY, pk__lt=LAST_KEY).filter(pk__lt=key).order_by("-pk")[:11])
-    assert asked[-1][1] == [merchant.pk, "sandbox", FIRST_KEY, merchant.pk, "sandbox", key]
+        page_rows(own.filter(pk__gte=ids.FIRST_KEY, pk__lt=ids.LAST_KEY).filter(pk__lt=key).order_by("-pk")[:11])
+    assert asked[-1][1] == [merchant.pk, "sandbox", ids.FIRST_KEY, merchant.pk, "sandbox", key]
     with connection.cursor() as cursor:
 
         def explained(number: int, how: str) -> Any:

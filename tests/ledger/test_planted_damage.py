@@ -21,9 +21,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from config import ids
 from merchants.four_eyes.services import agree
 from merchants.ledger import quick
-from merchants.ledger.checking import FIRST_KEY, LAST_KEY, Scope, registered
+from merchants.ledger.checking import Scope, registered
 from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from payments import tasks as payment_tasks
@@ -38,6 +39,7 @@ from settlements.models import Debt, DebtDecision, DebtEnding, DebtOffset, Settl
 from settlements.services import run_now
 from tests.factories import make_merchant, make_user
 from tests.house import scenes as house
+from tests.ledger.reconciling import share_has
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -386,8 +388,8 @@ OF_OLD_BLOCKS = {"I11", "I12"}
 
 def shares() -> list[tuple[UUID, UUID]]:
     """One round of the shares of quick runs."""
-    ends = [FIRST_KEY]
-    while ends[-1] != LAST_KEY:
+    ends = [ids.FIRST_KEY]
+    while ends[-1] != ids.LAST_KEY:
         ends.append(quick._end_of_share(ends[-1]))
     return list(pairwise(ends))
 
@@ -396,9 +398,9 @@ def test_everything_planted_is_found_by_its_check_and_nothing_else_is_found(
     business: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By full runs; in new rows by the first quick run; in old ones by one of a round of quick runs."""
-    monkeypatch.setattr(quick, "LEAST_ROWS", 25)
+    share_has(25, monkeypatch)
     later = timezone.now() + timedelta(minutes=1)
-    new = {"since": later - timedelta(hours=1), "share": (FIRST_KEY, UUID(int=1))}
+    new = {"since": later - timedelta(hours=1), "share": (ids.FIRST_KEY, UUID(int=1))}
     old = [{"since": later, "share": share} for share in shares()]
     assert len(old) > 3
     assert [found(**part) for part in ({}, new, *old)] == [{}] * (len(old) + 2)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
+from config import ids
 from merchants.ledger import quick
-from merchants.ledger.checking import FIRST_KEY, LAST_KEY, Scope
+from merchants.ledger.checking import Scope
 from merchants.ledger.models import Posting, ReconcileRun
 from merchants.ledger.quick import _changed_since, quick_scope
 from tests.ledger.books import COINS, move, payment_account
-from tests.ledger.reconciling import run
+from tests.ledger.reconciling import run, share_has
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("ledger_checks_only")]
 
@@ -60,21 +61,21 @@ def test_a_transaction_that_stays_open_over_runs_is_not_passed_over(
 
 
 def test_shares_follow_each_other_until_everything_was_looked_at(books: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quick, "LEAST_ROWS", 1)
+    share_has(1, monkeypatch)
     move(7, debit=COINS, credit=payment_account())
     keys = sorted(Posting.objects.values_list("pk", flat=True))
     assert len(keys) > 2
     for _ in keys:
         assert run("--quick")[0] == 0
     seen = [tuple(each.options["share"]) for each in ReconcileRun.objects.order_by("id")]
-    assert seen == list(zip(map(str, [FIRST_KEY, *keys[1:]]), map(str, [*keys[1:], LAST_KEY]), strict=True))
-    assert quick_scope().share == (FIRST_KEY, keys[1])
+    assert seen == list(zip(map(str, [ids.FIRST_KEY, *keys[1:]]), map(str, [*keys[1:], ids.LAST_KEY]), strict=True))
+    assert quick_scope().share == (ids.FIRST_KEY, keys[1])
 
 
 def test_a_run_that_did_not_end_or_was_limited_is_as_if_it_had_not_been(
     books: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quick, "LEAST_ROWS", 1)
+    share_has(1, monkeypatch)
     run("--quick")
     share = quick_scope().share
     for limits in (["--env", "sandbox"], ["--network", "ethereum"], ["--no-chain"]):
@@ -89,8 +90,9 @@ def test_a_run_that_did_not_end_or_was_limited_is_as_if_it_had_not_been(
 def test_what_was_found_in_old_rows_is_found_until_it_is_put_right(
     books: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("LEAST_ROWS", 1), ("CLOCKS_WITHIN", ALL_IS_OLD), ("UNKNOWN_LOOKS_BACK", ALL_IS_OLD)):
-        monkeypatch.setattr(quick, name, value)
+    share_has(1, monkeypatch)
+    for name in ("CLOCKS_WITHIN", "UNKNOWN_LOOKS_BACK"):
+        monkeypatch.setattr(quick, name, ALL_IS_OLD)
     move(7, debit=COINS, credit=payment_account())
     second = sorted(Posting.objects.values_list("pk", flat=True))[1]
     with connection.cursor() as cursor:

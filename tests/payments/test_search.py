@@ -20,7 +20,6 @@ from payments.dashboard.search.finding import Searched, find_payment
 from payments.dashboard.search.indexing import index_payments
 from payments.dashboard.search.models import SearchEntry
 from payments.dashboard.search.pieces import SHORT, alternatives, pieces_of, span_of
-from payments.dashboard.search.texts import LAST_KEY
 from payments.models import Payment
 from tests.factories import make_merchant
 from tests.payments.scenes import POLYGON, SANDBOX, STELLAR, confirm, make_payment, pay
@@ -227,7 +226,7 @@ def test_what_only_old_payments_have_is_found_newest_first_without_reading_all_o
 def spans_read(searched: Searched, *, limit: int) -> int:
     """How many spans of three days the database looks into for so many payments."""
     with CaptureQueriesContext(connection) as captured:
-        searched._older(LAST_KEY, limit)
+        searched._older(ids.LAST_KEY, limit)
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {captured[-1]['sql']}")
         [[[explained]]] = cursor.fetchall()

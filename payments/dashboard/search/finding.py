@@ -29,7 +29,7 @@ from payments.chains.protocol.chain import Chain
 from payments.chains.recipients import person_of
 from payments.dashboard.search.models import NO_DEPOSIT, SearchEntry
 from payments.dashboard.search.pieces import LENGTH, SHORT, STEP, alternatives, as_array, folded, span_of
-from payments.dashboard.search.texts import LAST_KEY, texts_of
+from payments.dashboard.search.texts import texts_of
 from payments.models import Deposit, Payment
 
 NEWEST = 1_000
@@ -139,7 +139,7 @@ class Searched:
             add(Q(pk__in=self._sent_from()))
         following = None
         if not self.is_too_short:
-            following = self._add_containing(payments, before or LAST_KEY, limit, add)
+            following = self._add_containing(payments, before or ids.LAST_KEY, limit, add)
         within = [payment for key, payment in found.items() if following is None or key >= following]
         newest = sorted(within, key=lambda payment: payment.pk, reverse=True)[:limit]
         return Found(newest, following if len(newest) < limit else None)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
@@ -37,8 +37,6 @@ _OF_TRANSFERS = {
     "inner_hash": _("Transaction hash"),
     "sender": _("Sent from"),
 }
-
-LAST_KEY: Final = uuid.UUID(int=(1 << 128) - 1)
 
 
 class Text(NamedTuple):
@@ -97,7 +95,7 @@ class Texts:
             yield from (Text(label, each[name]) for name, label in _OF_TRANSFERS.items())
 
 
-def texts_of(payments: QuerySet[Payment], *, until: uuid.UUID = LAST_KEY) -> Iterable[Texts]:
+def texts_of(payments: QuerySet[Payment], *, until: uuid.UUID = ids.LAST_KEY) -> Iterable[Texts]:
     """The texts of these payments, with their transfers up to one, by one query."""
     newest = Deposit.objects.filter(payment=OuterRef("pk"), pk__lte=until).order_by("-pk")[:MOST_TRANSFERS]
     transfers = ArraySubquery(newest.values(each=JSONObject(**{name: name for name in _OF_TRANSFERS})))
