@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config import ids
+from config.database.prepared import KeptQuery
 from merchants.pages.branding import brand_of, let_frame, use_language_of
 from payments.checkout import mailing
 from payments.checkout.choices.options import choices_of, coins_of
@@ -68,8 +68,13 @@ def show_file_for_shops(request: HttpRequest, name: str) -> HttpResponse:
 
 def payment_of(payment_id: str, request: HttpRequest) -> Payment:
     """The payment whose page this is, from here on in the payer's language; Http404 when there is none."""
-    payment = get_object_or_404(
-        Payment.objects.select_related("merchant__branding", "payment_link"), pk=ids.PAYMENT.decode(payment_id)
-    )
-    use_language_of(payment.merchant, request)
-    return payment
+    found = _PAYMENT.found(ids.PAYMENT.decode(payment_id))
+    if not found:
+        raise Http404
+    use_language_of(found[0].merchant, request)
+    return found[0]
+
+
+_PAYMENT = KeptQuery(
+    lambda key: Payment.objects.select_related("merchant__branding", "payment_link").filter(pk=key), ids.FIRST_KEY
+)

@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from config import ids
 from config.coins import coin_name
+from config.database.prepared import KeptQuery
 from config.pages import wording
 from merchants.ledger.models import Stop
 from merchants.pages.branding import brand_of
@@ -174,18 +176,25 @@ class PayerFacts:
 def look_at(payment: Payment, now: datetime) -> PayerView:
     """The payment as its payer sees it now."""
     watched = payment.status != PaymentStatus.CREATED or payment.deposit_count > 0
+    network = (payment.environment, payment.network)
     facts = PayerFacts(
         payment=payment,
-        deposits=list(payment.deposits.order_by("id")) if watched else [],
-        discrepancies=list(payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).order_by("id"))
-        if watched
-        else [],
-        network=registry.known_profile(payment.environment, payment.network),
-        cursor=ScanCursor.objects.filter(environment=payment.environment, network=payment.network).first(),
-        is_halted=Stop.objects.halting().of_network(payment.environment, payment.network).exists(),
+        deposits=_DEPOSITS.found(payment.pk) if watched else [],
+        discrepancies=_OPEN_DISCREPANCIES.found(payment.pk) if watched else [],
+        network=registry.known_profile(*network),
+        cursor=next(iter(_CURSOR.found(*network)), None),
+        is_halted=bool(_HALTS.found(*network)),
         now=now,
     )
     return view_of(facts)
+
+
+_DEPOSITS = KeptQuery(lambda key: Deposit.objects.filter(payment=key).order_by("id"), ids.FIRST_KEY)
+_OPEN_DISCREPANCIES = KeptQuery(
+    lambda key: Discrepancy.objects.filter(payment=key, status=DiscrepancyStatus.OPEN).order_by("id"), ids.FIRST_KEY
+)
+_CURSOR = KeptQuery(lambda *of: ScanCursor.objects.filter(environment=of[0], network=of[1]), "environment", "network")
+_HALTS = KeptQuery(lambda *of: Stop.objects.halting().of_network(*of), "environment", "network")
 
 
 def view_of(facts: PayerFacts) -> PayerView:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
 from django.db.backends.postgresql import base
+from django.db.models import QuerySet
 from django.db.utils import DataError, NotSupportedError
 
+from config import ids
 from config.database import prepared
 from payments.chains.simulated import control
+from payments.models import Payment
 from tests.networks import ETHEREUM
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, make_payment, pay, watch
 
@@ -93,6 +98,35 @@ def test_a_payment_is_assessed_by_statements_that_are_planned_once() -> None:
         known = [statement for (statement,) in cursor.fetchall()]
     for each in ('UPDATE "payments_payment"', "INSERT INTO ledger_entry", 'INSERT INTO "webhooks_event"'):
         assert any(each in statement for statement in known), each
+
+
+def test_a_kept_query_is_written_once_and_reads_in_any_thread_what_the_orm_reads() -> None:
+    written: list[UUID] = []
+
+    def query(key: UUID) -> QuerySet[Payment]:
+        written.append(key)
+        return Payment.objects.select_related("merchant__branding", "payment_link").filter(pk=key)
+
+    def shown(payment: Payment) -> list[str]:
+        """Every value with its type, and the names of what was read beside it."""
+        both = (payment, payment.merchant)
+        values = [repr(getattr(each, field.attname)) for each in both for field in each._meta.concrete_fields]
+        return [*values, *(name for each in both for name in each._state.fields_cache)]
+
+    def found(key: UUID) -> list[list[str]]:
+        try:
+            return [shown(each) for each in kept.found(key)]
+        finally:
+            connection.close()
+
+    kept = prepared.KeptQuery(query, ids.FIRST_KEY)
+    assert kept.found(None) == []
+    keys = [make_payment().pk for _ in range(3)] * 2
+    with ThreadPoolExecutor(2) as threads:
+        results = list(threads.map(found, keys))
+    assert written == [ids.FIRST_KEY]
+    assert results == [[shown(each) for each in query(key)] for key in keys]
+    assert all(len(result) == 1 for result in results)
 
 
 @pytest.fixture
