@@ -42,8 +42,7 @@ def rows(
         with own.wrap_database_errors, Cursor(own.connection) as cursor:
             return cursor.execute(sql, parameters, prepare=is_planned_once, binary=is_binary).fetchall()
     except NotSupportedError as error:
-        # An upgrade has changed the type of a column below the plan, which PostgreSQL then refuses.
-        if own.in_atomic_block or not isinstance(error.__cause__, FeatureNotSupported):
+        if own.in_atomic_block or not _has_outdated_plan(error):
             raise
         return _whole(alias, sql, parameters)
 
@@ -81,16 +80,29 @@ def repeated() -> Iterator[None]:
 
 class KeptQuery(Generic[Found]):
     """A query of models by some values, whose SQL the ORM writes once: for a payment with its merchant it takes several
-    times as long to write as to run. PostgreSQL plans it each time.
+    times as long to write as to run.
 
     `marks` stand for the values while it is written, so that nothing else in it may equal one of them.
+    `is_planned_once` is for rows by a unique key: each connection plans it once, and again after an ANALYZE of its
+    tables. Until then the plan is one for tables as small as they were.
     """
 
-    def __init__(self, query: Callable[..., QuerySet[Found]], *marks: Hashable) -> None:
-        self._query, self._marks = query, marks
+    def __init__(self, query: Callable[..., QuerySet[Found]], *marks: Hashable, is_planned_once: bool = False) -> None:
+        self._query, self._marks, self._is_planned_once = query, marks, is_planned_once
 
     def found(self, *values: Any) -> list[Found]:
         """The models by these values, in the order of the marks."""
+        if not self._is_planned_once:
+            return self._found(values)
+        try:
+            with repeated():
+                return self._found(values)
+        except NotSupportedError as error:
+            if connections[DEFAULT_DB_ALIAS].in_atomic_block or not _has_outdated_plan(error):
+                raise
+        return self._found(values)
+
+    def _found(self, values: Sequence[Any]) -> list[Found]:
         query, written, sql, parameters = self._written
         value_of = dict(zip(self._marks, values, strict=True))
         models = query.all()
@@ -105,6 +117,11 @@ class KeptQuery(Generic[Found]):
         query = self._query(*self._marks)
         compiler = query.query.get_compiler(query.db)
         return query, compiler, *compiler.as_sql()
+
+
+def _has_outdated_plan(error: NotSupportedError) -> bool:
+    """True if an upgrade has changed the type of a column below a plan, which PostgreSQL then refuses."""
+    return isinstance(error.__cause__, FeatureNotSupported)
 
 
 @cache

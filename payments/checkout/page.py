@@ -76,5 +76,7 @@ def payment_of(payment_id: str, request: HttpRequest) -> Payment:
 
 
 _PAYMENT = KeptQuery(
-    lambda key: Payment.objects.select_related("merchant__branding", "payment_link").filter(pk=key), ids.FIRST_KEY
+    lambda key: Payment.objects.select_related("merchant__branding", "payment_link").filter(pk=key),
+    ids.FIRST_KEY,
+    is_planned_once=True,
 )

@@ -193,8 +193,13 @@ _DEPOSITS = KeptQuery(lambda key: Deposit.objects.filter(payment=key).order_by("
 _OPEN_DISCREPANCIES = KeptQuery(
     lambda key: Discrepancy.objects.filter(payment=key, status=DiscrepancyStatus.OPEN).order_by("id"), ids.FIRST_KEY
 )
-_CURSOR = KeptQuery(lambda *of: ScanCursor.objects.filter(environment=of[0], network=of[1]), "environment", "network")
-_HALTS = KeptQuery(lambda *of: Stop.objects.halting().of_network(*of), "environment", "network")
+_CURSOR = KeptQuery(
+    lambda environment, network: ScanCursor.objects.filter(environment=environment, network=network),
+    "environment",
+    "network",
+    is_planned_once=True,
+)
+_HALTS = KeptQuery(Stop.objects.halting().of_network, "environment", "network", is_planned_once=True)
 
 
 def view_of(facts: PayerFacts) -> PayerView:

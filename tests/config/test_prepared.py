@@ -15,6 +15,7 @@ from django.db.utils import DataError, NotSupportedError
 from config import ids
 from config.database import prepared
 from payments.chains.simulated import control
+from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from tests.networks import ETHEREUM
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, make_payment, pay, watch
@@ -127,6 +128,23 @@ def test_a_kept_query_is_written_once_and_reads_in_any_thread_what_the_orm_reads
     assert written == [ids.FIRST_KEY]
     assert results == [[shown(each) for each in query(key)] for key in keys]
     assert all(len(result) == 1 for result in results)
+
+
+def test_a_kept_query_outlives_an_upgrade_below_its_plan() -> None:
+    kept = prepared.KeptQuery(
+        lambda network: ScanCursor.objects.filter(network=network), "network", is_planned_once=True
+    )
+    connection.close()
+    for _ in range(7):
+        assert kept.found("moon") == []
+    assert plans() == 1
+    other = connection.copy()
+    try:
+        other.cursor().execute("ALTER TABLE payments_scancursor ALTER fault TYPE varchar(500)")
+        assert kept.found("moon") == kept.found("moon") == []
+    finally:
+        other.cursor().execute("ALTER TABLE payments_scancursor ALTER fault TYPE text")
+        other.close()
 
 
 @pytest.fixture
