@@ -16,8 +16,10 @@ from django.db import DatabaseError, connection, transaction
 
 from config.periodic import consumer, in_process_broker, task_runs
 from config.periodic.queued_tasks import is_waiting
+from config.process.arenas import share_arenas
 from config.process.exits import ending_in_a_line
 
+share_arenas()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 logger = logging.getLogger(__name__)

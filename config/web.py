@@ -10,6 +10,7 @@ import os
 
 from granian.cli import entrypoint
 
+from config.process.arenas import share_arenas
 from config.process.exits import ending_in_a_line
 
 
@@ -31,6 +32,7 @@ def load() -> None:
 
 def serve() -> None:
     """Load, and be granian until it is ended."""
+    share_arenas()
     load()
     entrypoint()  # type: ignore[no-untyped-call]  # granian has no types here
 
