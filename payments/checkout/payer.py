@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
@@ -102,7 +102,7 @@ class PayerView:
     @property
     def revision(self) -> str:
         """Changes exactly when the page would show something else, apart from its countdown."""
-        fields = [value for name, value in zip(self.__slots__, astuple(self), strict=True) if name != "seconds_left"]
+        fields = [getattr(self, name) for name in self.__slots__ if name != "seconds_left"]
         return hashlib.sha256(repr(fields).encode()).hexdigest()[:16]
 
 
