@@ -9,8 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import typst
-
 TEMPLATE = Path(__file__).parents[2] / "templates" / "pdf" / "paper.typ"
 SECONDS_MAX = 30
 
@@ -78,4 +76,6 @@ def pdf_of(paper: Paper) -> bytes:
 
 
 if __name__ == "__main__":
+    import typst  # by the process that sets it alone: 4 MiB
+
     sys.stdout.buffer.write(typst.compile(sys.argv[1], sys_inputs={"paper": sys.stdin.read()}))

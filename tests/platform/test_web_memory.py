@@ -29,7 +29,7 @@ print(json.dumps({
 }))
 """
 
-LEFT_OUT = {"aiohttp", "botocore", "eth_account", "pydantic", "sentry_sdk", "stellar_sdk"}
+LEFT_OUT = {"aiohttp", "botocore", "eth_account", "pydantic", "sentry_sdk", "stellar_sdk", "typst"}
 """Of what is installed: for workers, or for those who set it up."""
 
 
