@@ -24,7 +24,9 @@ from merchants.ledger.unexplained import Explained
 
 logger = structlog.get_logger(__name__)
 
-ADVISORY_LOCK = "ballast.reconcile"
+ONE_AT_A_TIME = "reconcile"
+"""The named lock that whoever reconciles holds from before the chains are asked to the end."""
+
 FINDINGS_KEPT = 500
 
 SETTINGS = (
@@ -46,10 +48,6 @@ EXIT_CODES = {
     ReconcileOutcome.DISCREPANCY: 2,
     ReconcileOutcome.UNFINISHED: 3,
 }
-
-
-class AlreadyRunning(Exception):
-    """Another run holds the lock."""
 
 
 @dataclass(slots=True)
@@ -107,7 +105,7 @@ def extent_of(scope: Scope) -> dict[str, Any]:
 
 
 def reconcile(scope: Scope, invariants: Sequence[Invariant], listener: Listener, **options: Any) -> ReconcileRun:
-    """Check everything once and keep what was found. AlreadyRunning when there is another run.
+    """Check everything once and keep what was found. The caller holds the lock ONE_AT_A_TIME.
 
     A check that crashes, or could not check, does not stop the others; the outcome is then
     `unfinished`, whatever they find. Errors stop payouts either way. While a restored database stands still the run
@@ -148,9 +146,6 @@ def _look_outside(scope: Scope, invariants: Sequence[Invariant]) -> None:
 def _open_snapshot(scope: Scope) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [ADVISORY_LOCK])
-        if cursor.fetchone() != (True,):
-            raise AlreadyRunning("another reconcile is running")
         for setting in (*SETTINGS, *(SETTINGS_OF_PARTS if scope.since else ())):
             cursor.execute(f"SET LOCAL {setting}")
 

@@ -23,7 +23,7 @@ from config.installation.services import current_standstill
 from merchants.ledger.checking import Invariant, Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.ledger.quick import quick_scope
-from merchants.ledger.reconciliation import AlreadyRunning, CheckResult, reconcile
+from merchants.ledger.reconciliation import ONE_AT_A_TIME, CheckResult, reconcile
 
 logger = structlog.get_logger(__name__)
 
@@ -78,7 +78,7 @@ class _Silent:
 
 def ended_runs() -> dict[Extent, QuerySet[ReconcileRun]]:
     """The runs that looked at so much, or at more, the newest first. Full runs by hand count as well, so that one
-    clears what the last was about; one that found another at work has looked at nothing, and does not."""
+    clears what the last was about; one that came to no check has looked at nothing, and does not."""
     everything = Q(
         options__environments=list(Environment.values),
         options__network=None,
@@ -113,7 +113,7 @@ def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> Reconci
     """
     if current_standstill() is not None:
         return None
-    with named_lock("reconcile") as is_ours:
+    with named_lock(ONE_AT_A_TIME) as is_ours:
         if not is_ours:
             return None
         last = last_runs()
@@ -138,11 +138,8 @@ def is_full_due(now: datetime, last: LastRun | None, began_at: datetime | None) 
     return now >= since + FULL_LATE_AFTER or (is_night and now >= since + FULL_AFTER)
 
 
-def _run(extent: Extent, scope: Scope) -> ReconcileRun | None:
-    try:
-        run = reconcile(scope, registered(), _Silent(), schedule=extent)
-    except AlreadyRunning:
-        return None  # somebody runs it by hand
+def _run(extent: Extent, scope: Scope) -> ReconcileRun:
+    run = reconcile(scope, registered(), _Silent(), schedule=extent)
     if run.outcome != ReconcileOutcome.CLEAN:
         logger.error(
             "reconcile is not clean",

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
+from zlib import crc32
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from config.database.advisory_locks import LockClass
 from merchants.ledger.checking import CouldNotCheck, Finding, Invariant, Scope, Severity, invariant
+from merchants.ledger.management.commands import reconcile as command
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
-from merchants.ledger.reconciliation import ADVISORY_LOCK, FINDINGS_KEPT
+from merchants.ledger.reconciliation import FINDINGS_KEPT, ONE_AT_A_TIME
 from merchants.ledger.unexplained import Explained
 from tests.ledger.books import COINS, FEES, available_account, move, receivable_account
 from tests.ledger.reconciling import STELLAR_COINS, forge_balance, run, stopped
@@ -95,17 +100,40 @@ def test_a_lost_database_connection_exits_with_3(books: None) -> None:
     assert ReconcileRun.objects.get().outcome == ReconcileOutcome.UNFINISHED
 
 
-def test_only_one_runs_at_a_time(books: None) -> None:
-    other = connection.copy()
-    try:
-        with other.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [ADVISORY_LOCK])
+class Another:
+    """A reconcile in another process, which ends when the one under test has waited for it `waits` times."""
+
+    def __init__(self, waits: int) -> None:
+        self._lock = [LockClass.TASK, crc32(ONE_AT_A_TIME.encode()) & 0x7FFFFFFF]
+        self._session = connection.copy()
+        self.waits = waits
+        with self._session.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s, %s)", self._lock)
+
+    def sleep(self, seconds: float) -> None:
+        self.waits -= 1
+        if self.waits == 0:
+            self.close()
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def test_one_runs_at_a_time_and_the_second_waits_for_it(books: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Another(waits=2)) as another:
+        monkeypatch.setattr(time, "sleep", another.sleep)
+        code, out, err = run()
+    assert (code, err, another.waits) == (0, "", 0)
+    assert out.splitlines()[0] == "Another reconcile is running: this one begins when it has ended"
+    assert [run.outcome for run in ReconcileRun.objects.all()] == ["clean"]
+
+
+def test_a_run_that_does_not_end_is_not_waited_for_for_ever(books: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "WAITS_SECONDS", 0)
+    with closing(Another(waits=1)):
         code, _, err = run()
-        assert (code, err) == (3, "another reconcile is running")
-    finally:
-        other.close()
-    assert run()[0] == 0
-    assert sorted(ReconcileRun.objects.values_list("outcome", flat=True)) == ["clean", "unfinished"]
+    assert (code, err) == (3, "another reconcile is running, for more than 0 seconds")
+    assert not ReconcileRun.objects.exists()
 
 
 def test_checks_cannot_write(books: None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,14 +15,18 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 from django.utils import timezone
 
+from config.database.advisory_locks import named_lock
 from config.environments import Environment
 from merchants.ledger.checking import CouldNotCheck, Invariant, Scope, registered
 from merchants.ledger.models import Account, ReconcileOutcome, ReconcileRun
 from merchants.ledger.quick import quick_scope
-from merchants.ledger.reconciliation import EXIT_CODES, AlreadyRunning, CheckResult, reconcile
+from merchants.ledger.reconciliation import EXIT_CODES, ONE_AT_A_TIME, CheckResult, reconcile
 
 COULD_NOT_FINISH = EXIT_CODES[ReconcileOutcome.UNFINISHED]
 WriteLine = Callable[[str], object]
+
+WAITS_SECONDS = 600
+"""For how long another run is waited for: at a million payments a full one takes a minute and a half."""
 
 FINDINGS_SHOWN = 20
 """Findings shown of each check; the JSON output has all."""
@@ -66,18 +71,22 @@ class Command(BaseCommand):
         environments = Environment.values if options["env"] == "all" else [options["env"]]
         limits: dict[str, Any] = {"environments": tuple(environments), "network": options["network"]}
         limits["options"] = {"at_block": options["at_block"], "no_chain": options["no_chain"]}
-        scope = quick_scope(**limits) if options["quick"] else Scope(since=options["since"], **limits)
         try:
+            scope = Scope(since=options["since"], **limits)
             if scope.at_block is not None and not (scope.network and scope.reads_chains):
                 raise CouldNotCheck("--at-block needs a --network, and to ask it")
             if scope.network and not Account.objects.filter(network=scope.network).exists():
                 raise CouldNotCheck(f"no account is on a network named {scope.network!r}")
             with _json_lines(self, options["json"]) as write_json:
                 report = Report(self, write_json, people=self.stderr if options["json"] == "-" else self.stdout)
-                report.begin(scope)
-                run = reconcile(scope, registered(), report)
+                with _turn(report):
+                    if options["quick"]:
+                        # By what the last run has read, which may be the one that was waited for.
+                        scope = quick_scope(**limits)
+                    report.begin(scope)
+                    run = reconcile(scope, registered(), report)
                 report.end(run)
-        except (AlreadyRunning, CouldNotCheck) as error:
+        except CouldNotCheck as error:
             raise CommandError(str(error), returncode=COULD_NOT_FINISH) from error
         except Exception as error:
             raise CommandError(
@@ -99,6 +108,24 @@ def _height(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise ArgumentTypeError(f"{text!r} is not the height of a block")
     return int(text)
+
+
+@contextmanager
+def _turn(report: Report) -> Iterator[None]:
+    """Holds the lock of reconcile; CouldNotCheck when another run does not end."""
+    deadline = time.monotonic() + WAITS_SECONDS
+    is_waiting = False
+    while True:
+        with named_lock(ONE_AT_A_TIME) as is_ours:
+            if is_ours:
+                yield
+                return
+        if time.monotonic() >= deadline:
+            raise CouldNotCheck(f"another reconcile is running, for more than {WAITS_SECONDS} seconds")
+        if not is_waiting:
+            report.waits()
+            is_waiting = True
+        time.sleep(1)
 
 
 @contextmanager
@@ -132,6 +159,10 @@ class Report:
         if not scope.reads_chains:
             parts.append("asking no chain")
         self._write(", ".join(parts))
+
+    def waits(self) -> None:
+        self._write("Another reconcile is running: this one begins when it has ended")
+        self._people.flush()
 
     def check_started(self, invariant: Invariant, position: int, total: int) -> None:
         self._waiting = []
