@@ -115,7 +115,7 @@ lint: $(VENV)/.development ## Check style with ruff
 types: $(VENV)/.development ## Check types with mypy
 	@$(BIN)/mypy .
 
-bench: $(VENV)/.development ## Measure, and compare with the goals
+bench: $(VENV)/.development $(VENV)/installation/.installed ## Measure, and compare with the goals
 	@exec $(BIN)/python -m tests.bench
 
 # `make bench-scale ARGS="--only lists --all"` shows every pair of filters.
@@ -203,6 +203,12 @@ $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 .proofs/.installed: requirements-proofs.txt | $(VENV)/.development
 	@$(BIN)/python -m venv .proofs
 	$(call install,.proofs/bin/python,requirements-proofs.txt)
+	@touch $@
+
+# What an installation has, to measure its memory: some libraries load what development has where they find it.
+$(VENV)/installation/.installed: requirements.txt | $(VENV)/.development
+	@$(BIN)/python -m venv $(@D)
+	$(call install,$(@D)/bin/python,requirements.txt)
 	@touch $@
 
 $(VENV)/.development: requirements-dev.txt | $(VENV)/bin/python

@@ -88,12 +88,16 @@ class Server:
 
 @contextmanager
 def server(
-    application: str = "tests.bench.wsgi:application", *, workers: int | None = None, **own: str
+    application: str = "tests.bench.wsgi:application",
+    *,
+    workers: int | None = None,
+    python: str = sys.executable,
+    **own: str,
 ) -> Iterator[Server]:
     """Granian, with a worker for each core if nothing else is said, and these variables beside those there are."""
     port = free_port()
     command = [
-        sys.executable, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
+        python, "-m", "config.web", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
         "--workers", str(workers or cores()), "--blocking-threads", "256", "--blocking-threads-idle-timeout", "600",
         "--workers-kill-timeout", "5", "--log-level", "warning", application,
     ]  # fmt: skip
