@@ -416,7 +416,7 @@ def _open_the_navigation(page: Page) -> None:
 
 def _search_in_the_palette(page: Page) -> None:
     page.keyboard.press("/")
-    page.get_by_role("combobox", name="A page, or any text").fill("1250")
+    page.get_by_role("combobox", name="A page, or any text").fill("1250.00")
     page.get_by_role("option", name="1,250.00 EUR").first.wait_for()
 
 
