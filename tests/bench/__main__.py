@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from tests.bench.load import CONNECTIONS, Load, LoadGenerator, request_bytes
 
 if TYPE_CHECKING:
     from merchants.services import IssuedKey
+    from tests.bench.report import Line
 
 POST_GOAL, GET_GOAL, LIST_GOAL = 0.60, 0.90, 0.40
 """Beside the thin twins, and of the list beside GET."""
@@ -137,20 +138,22 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         *costs_lines,
         memory_line,
     ]
+    print(f"\n{report.HEADING}")
+    is_met = _show(lines)
     if not arguments.requests:
-        lines += [
-            *painted,
-            *webhooks.lines(),
-            *reading.lines(),
-            *telling.lines(),
-            *stellar.lines(),
-            *of_payment.lines(),
-            *starting.lines(),
-        ]
-    print()
-    for line in [report.HEADING, *lines]:
-        print(line)
-    return all(line.met is not False for line in lines)
+        is_met = _show(painted) and is_met
+        for part in (webhooks, reading, telling, stellar, of_payment, starting):
+            is_met = _show(part.lines()) and is_met
+    return is_met
+
+
+def _show(lines: Iterable[Line]) -> bool:
+    """Print what was measured, at once, as what comes after it may fail; whether each goal is met."""
+    are_met = True
+    for line in lines:
+        print(line, flush=True)
+        are_met = are_met and line.met is not False
+    return are_met
 
 
 def _machine() -> str:
