@@ -8,6 +8,8 @@ processes, rows, bytes and log. docs/scaling.md reckons by these.
 
 from __future__ import annotations
 
+import argparse
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -293,7 +295,10 @@ STATEMENTS = """
 FUNCTIONS = "SELECT funcname, calls, total_time, self_time FROM pg_stat_user_functions ORDER BY 3 DESC"
 
 
-def main() -> None:
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.database", description=__doc__)
+    parser.add_argument("--strict", action="store_true", help="fail when the goal is not met")
+    is_strict = parser.parse_args().strict
     server.choose_settings()
     with server.database() as database:
         import django
@@ -314,10 +319,12 @@ def main() -> None:
             if is_told:
                 cursor.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
                 cursor.execute("SELECT pg_stat_statements_reset()")
-            for line in lines():
+            found = lines()
+            for line in found:
                 print(line)
             if is_told:
                 _print(cursor)
+    return 1 if is_strict and any(line.met is False for line in found) else 0
 
 
 def _print(cursor: CursorWrapper) -> None:
@@ -330,4 +337,4 @@ def _print(cursor: CursorWrapper) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -58,8 +58,7 @@ def lines() -> list[Line]:
             stack.enter_context(node)
             devnet.prepare(Rpc(node.url, chain_id=node.chain_id))
         stack.enter_context(override_settings(SANDBOX_CHAIN=DEVNET))
-        _forget_networks()
-        stack.callback(_forget_networks)
+        ScanCursor.objects.filter(environment=Environment.SANDBOX).delete()
         stack.enter_context(_background(nodes))
         read = ScanCursor.objects.filter(
             environment=Environment.SANDBOX, network=ETHEREUM, polled_at__isnull=False, fault=""
@@ -75,11 +74,6 @@ def lines() -> list[Line]:
         rpc = Rpc(nodes[ETHEREUM].url, chain_id=nodes[ETHEREUM].chain_id)
         waits = [_told_after(rpc, merchant, lambda: answered.value) for _ in range(PAYMENTS + 1)][1:]
     return [_line(waits)]
-
-
-def _forget_networks() -> None:
-    """A database that has read networks of one kind refuses to read those of another."""
-    ScanCursor.objects.filter(environment=Environment.SANDBOX).delete()
 
 
 def _line(waits: list[float]) -> Line:
