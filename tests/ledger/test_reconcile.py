@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -128,11 +129,15 @@ def test_one_runs_at_a_time_and_the_second_waits_for_it(books: None, monkeypatch
     assert [run.outcome for run in ReconcileRun.objects.all()] == ["clean"]
 
 
-def test_a_run_that_does_not_end_is_not_waited_for_for_ever(books: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_does_not_end_is_not_waited_for_for_ever(
+    books: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(command, "WAITS_SECONDS", 0)
+    (before := tmp_path / "findings.jsonl").write_text("of the run before")
     with closing(Another(waits=1)):
-        code, _, err = run()
+        code, _, err = run("--json", str(before))
     assert (code, err) == (3, "another reconcile is running, for more than 0 seconds")
+    assert before.read_text() == "of the run before"
     assert not ReconcileRun.objects.exists()
 
 

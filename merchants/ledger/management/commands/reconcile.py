@@ -77,14 +77,14 @@ class Command(BaseCommand):
                 raise CouldNotCheck("--at-block needs a --network, and to ask it")
             if scope.network and not Account.objects.filter(network=scope.network).exists():
                 raise CouldNotCheck(f"no account is on a network named {scope.network!r}")
-            with _json_lines(self, options["json"]) as write_json:
-                report = Report(self, write_json, people=self.stderr if options["json"] == "-" else self.stdout)
-                with _turn(report):
-                    if options["quick"]:
-                        # By what the last run has read, which may be the one that was waited for.
-                        scope = quick_scope(**limits)
-                    report.begin(scope)
-                    run = reconcile(scope, registered(), report)
+            people = self.stderr if options["json"] == "-" else self.stdout
+            with _turn(people), _json_lines(self, options["json"]) as write_json:
+                if options["quick"]:
+                    # By what the last run has read, which may be the one that was waited for.
+                    scope = quick_scope(**limits)
+                report = Report(self, write_json, people=people)
+                report.begin(scope)
+                run = reconcile(scope, registered(), report)
                 report.end(run)
         except CouldNotCheck as error:
             raise CommandError(str(error), returncode=COULD_NOT_FINISH) from error
@@ -111,7 +111,7 @@ def _height(text: str) -> int:
 
 
 @contextmanager
-def _turn(report: Report) -> Iterator[None]:
+def _turn(people: OutputWrapper) -> Iterator[None]:
     """Holds the lock of reconcile; CouldNotCheck when another run does not end."""
     deadline = time.monotonic() + WAITS_SECONDS
     is_waiting = False
@@ -123,7 +123,9 @@ def _turn(report: Report) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise CouldNotCheck(f"another reconcile is running, for more than {WAITS_SECONDS} seconds")
         if not is_waiting:
-            report.waits()
+            # OutputWrapper paints standard error red by default.
+            people.write("Another reconcile is running: this one begins when it has ended", style_func=str)
+            people.flush()
             is_waiting = True
         time.sleep(1)
 
@@ -159,10 +161,6 @@ class Report:
         if not scope.reads_chains:
             parts.append("asking no chain")
         self._write(", ".join(parts))
-
-    def waits(self) -> None:
-        self._write("Another reconcile is running: this one begins when it has ended")
-        self._people.flush()
 
     def check_started(self, invariant: Invariant, position: int, total: int) -> None:
         self._waiting = []
