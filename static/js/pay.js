@@ -3,7 +3,9 @@
 // without this script, the address opens as a page. What it reports is for the shop's pages alone: goods go out on a webhook.
 (() => {
   const home = new URL(document.currentScript.src).origin;
-  const PATIENCE = 5000; // milliseconds in which a page that may be framed says so
+  // A page that may be framed says so before it has loaded, one that may not never does. In milliseconds:
+  const SAYS_SO_WITHIN = 1000;
+  const LOADS_WITHIN = 30_000;
   let shown;
 
   /** Shows the payment in a dialog. Returns it; `ballast:status`, `ballast:paid` and `ballast:close` are fired at `from`. */
@@ -31,14 +33,21 @@
     dialog.append(frame, close);
     document.body.append(dialog);
 
-    const refused = setTimeout(() => window.location.assign(address), PATIENCE);
+    const leave = () => window.location.assign(address);
+    let waiting = setTimeout(leave, LOADS_WITHIN);
+    const loaded = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(leave, SAYS_SO_WITHIN);
+    };
+    frame.addEventListener("load", loaded, { once: true });
     let payment, status;
     const fire = (event) =>
       from.dispatchEvent(new CustomEvent(`ballast:${event}`, { bubbles: true, detail: { payment, status } }));
     const hear = (message) => {
       const { data, origin, source } = message;
       if (origin !== home || source !== frame.contentWindow || data?.source !== "ballast") return;
-      clearTimeout(refused);
+      clearTimeout(waiting);
+      frame.removeEventListener("load", loaded);
       if (data.event === "ready") [frame.title, close.ariaLabel] = [data.title, data.close];
       if (data.event === "close") dialog.close();
       if (data.event !== "status" || (data.payment === payment && data.status === status)) return;
@@ -49,7 +58,7 @@
     window.addEventListener("message", hear);
     close.addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => {
-      clearTimeout(refused);
+      clearTimeout(waiting);
       window.removeEventListener("message", hear);
       dialog.remove();
       shown = undefined;

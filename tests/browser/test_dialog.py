@@ -9,7 +9,7 @@ from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -33,6 +33,15 @@ for (const name of ["status", "paid", "close"])
     document.title = name;
   });
 """
+
+CLOCK = """
+const timers = new Map();
+let last = 0;
+window.setTimeout = (run, after) => (timers.set(++last, { run, after }), last);
+window.clearTimeout = (timer) => timers.delete(timer);
+window.pass = (time) => [...timers.values()].filter(({ after }) => after <= time).forEach(({ run }) => run());
+"""
+"""The clock of the shop's page, which stands until `pass(milliseconds)`; that of the page in the frame goes on."""
 
 
 @pytest.fixture(autouse=True)
@@ -77,10 +86,10 @@ class Basket(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def visit_shop(page: Page, shop: str, ballast: str, payment: Payment) -> None:
+def visit_shop(page: Page, shop: str, ballast: str, payment: Payment, script: str = "") -> None:
     """Opens the shop, and there the payment in a dialog."""
     page.goto(f"{shop}/basket?pay={ballast}/pay/{payment.public_id}")
-    page.evaluate(LISTENING)
+    page.evaluate(LISTENING + script)
     page.get_by_role("link", name="Pay with coins").click()
 
 
@@ -135,6 +144,28 @@ def test_a_website_that_was_not_named_gets_the_page_itself(
     visit_shop(page, shop, live_server.url, payment)
     wait_for_path(page, f"/pay/{payment.public_id}")
     expect(page.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
+
+
+def test_a_page_that_is_slow_to_come_stays_in_the_dialog(
+    page: Page, shop: str, live_server: LiveServer, merchant: Merchant
+) -> None:
+    change_branding(merchant=merchant, name="", accent="", support="", frame_origins=[shop])
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page_of_payment = re.compile(r"^[^?]+/pay/pay_\w+$")
+    page.route(page_of_payment, hold)
+    with page.expect_request(page_of_payment):
+        visit_shop(page, shop, live_server.url, make_payment(merchant), CLOCK)
+    page.evaluate("pass(20_000)")
+    held[0].continue_()
+    expect(page).to_have_title("status")  # the page in the frame has come, and said so
+    page.evaluate("pass(60_000)")
+    shown = page.frame_locator("dialog iframe")
+    expect(shown.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
+    assert page.url.startswith(f"{shop}/basket")
 
 
 def test_the_button_is_a_button_without_a_script(browser: Browser, shop: str, live_server: LiveServer) -> None:

@@ -116,12 +116,14 @@ class Order:
 
 
 def check_out(page: Page, shop: Shop, button: str = "Pay here") -> str:
-    """Buys a mug; the number of the order."""
+    """Buys a mug; the number of the order. The page that follows has loaded, with the scripts without which *Pay now*
+    is no more than a link to the payment's page."""
     page.goto(shop.url)
     page.get_by_role("button", name="Add to cart").first.click()
     number = page.locator("input[name=number]").get_attribute("value")
     assert number
     page.get_by_role("button", name=button).click()
+    page.wait_for_url(re.compile("/(orders|pay)/"))
     return number
 
 
