@@ -191,6 +191,7 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
             models.Index(fields=["merchant", "environment", "status", "id"], name="payment_list_by_status"),
             models.Index(
                 fields=["merchant", "environment", "network", "cryptocurrency", "currency", "status", "id"],
+                include=["fiat_amount"],
                 name="payment_groups",
             ),
             models.Index(fields=["merchant", "environment", "fiat_amount", "id"], name="payment_list_by_amount"),
@@ -209,7 +210,7 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
             ),
             models.Index(
                 fields=["payment_link", "status", "id"],
-                include=["merchant", "environment"],
+                include=["merchant", "environment", "network", "cryptocurrency", "currency", "fiat_amount"],
                 name="payment_of_link_by_status",
                 condition=Q(payment_link__isnull=False),
             ),
