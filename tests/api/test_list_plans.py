@@ -177,7 +177,7 @@ def test_a_page_is_between_the_closest_of_its_bounds_in_whatever_order_they_come
 
 @pytest.mark.django_db
 def test_two_filters_are_counted_from_an_index_alone() -> None:
-    """Whatever has a merchant's, a group's or a link's payments one after the other also holds what else is asked."""
+    """The indexes of groups and of a link's payments hold each column that two filters ask for, but metadata."""
     merchant = make_merchant()
     link = make_link(merchant)
     for payment in (begin(link), make_payment(merchant=merchant)):
