@@ -1,4 +1,4 @@
-"""Pieces of work that one worker does at a time."""
+"""Work that one process does at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config.database.advisory_locks import LockClass
+from config.periodic.beat import ElectedScheduler
+from config.periodic.beat_lock import heartbeat_age_seconds
+from tests.patience import until
 
 
 def holders(kind: LockClass, number: int | None = None, *, on: BaseDatabaseWrapper | None = None) -> list[int]:
@@ -40,3 +43,16 @@ def beside_another(work: Callable[[], int], lock: tuple[LockClass, int]) -> tupl
         meanwhile = pool.submit(alone).result()
         cursor.execute("SELECT pg_advisory_unlock(%s, %s)", lock)
         return meanwhile, pool.submit(alone).result()
+
+
+def end_beats(*beats: ElectedScheduler) -> None:
+    """Close them, and return when PostgreSQL has seen the end of their sessions: none leads or ticks any more."""
+
+    def none_ticks() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # within a transaction it would show the same for ever
+        return heartbeat_age_seconds() is None
+
+    for beat in beats:
+        beat.close()
+    until(none_ticks)

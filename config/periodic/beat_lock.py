@@ -6,7 +6,7 @@ from django.db import connection
 
 TICK = """
     select set_config(
-        'application_name', 'ballast-beat ' || (1000 * extract(epoch from clock_timestamp()))::bigint, false
+        'application_name', 'ballast-beat ' || floor(1000 * extract(epoch from clock_timestamp()))::bigint, false
     )
 """
 """Names the connection of the elected beat after the time: pg_stat_activity shows every role the names of sessions, and

@@ -32,11 +32,11 @@ from merchants.people.models import SignUp
 from payments.chains import registry
 from payments.transfers.services import freeze_wallet
 from payments.transfers.wallets import freeze_of, wallet_of
+from tests.advisory_locks import end_beats
 from tests.database_address import database_address
 from tests.factories import PASSWORD, make_member
 from tests.journeys import test_paid, test_paid_out
 from tests.networks import ETHEREUM
-from tests.patience import until
 from tests.platform.test_settings import PRODUCTION, forked
 from tests.stopping import stop_payouts
 from tests.transfers.scenes import SANDBOX
@@ -237,7 +237,7 @@ def test_web_and_workers_see_that_a_beat_of_another_role_ticks() -> None:
     """PostgreSQL shows neither of them when a session that is not their own asked something."""
     scheduler = ElectedScheduler(app, lazy=True)
     try:
-        until(scheduler._is_elected)
+        assert scheduler._is_elected()
         run("SELECT pg_sleep(1.1)")
         for role in (WEB, WORKER):
             with acting_as(role):
@@ -251,4 +251,4 @@ def test_web_and_workers_see_that_a_beat_of_another_role_ticks() -> None:
             assert 0 <= age < 1
             assert consumer._sends_messages()
     finally:
-        scheduler.close()
+        end_beats(scheduler)

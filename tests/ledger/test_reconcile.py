@@ -105,19 +105,26 @@ class Another:
     """A reconcile in another process, which ends when the one under test has waited for it `waits` times."""
 
     def __init__(self, waits: int) -> None:
-        self._lock = [LockClass.TASK, crc32(ONE_AT_A_TIME.encode()) & 0x7FFFFFFF]
-        self._session = connection.copy()
         self.waits = waits
-        with self._session.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s, %s)", self._lock)
+        self._session = connection.copy()
+        self._run("SELECT pg_advisory_lock(%s, %s)", LockClass.TASK, crc32(ONE_AT_A_TIME.encode()) & 0x7FFFFFFF)
 
     def sleep(self, seconds: float) -> None:
         self.waits -= 1
         if self.waits == 0:
-            self.close()
+            self._give_back()
 
     def close(self) -> None:
+        self._give_back()
         self._session.close()
+
+    def _give_back(self) -> None:
+        """Gives the lock back at once; the server may take a moment to see that a session was closed."""
+        self._run("SELECT pg_advisory_unlock_all()")
+
+    def _run(self, query: str, *values: int) -> None:
+        with self._session.cursor() as cursor:
+            cursor.execute(query, values)
 
 
 def test_one_runs_at_a_time_and_the_second_waits_for_it(books: None, monkeypatch: pytest.MonkeyPatch) -> None:

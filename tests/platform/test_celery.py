@@ -31,6 +31,7 @@ from config.periodic.task_runs import BEGAN, TASK
 from merchants.models import RecordCountDelta
 from merchants.people.models import Mail
 from payments.monitoring.models import Pulse
+from tests.advisory_locks import end_beats
 from tests.patience import until
 
 QUERIES_OF_AN_IDLE_SECOND = 30
@@ -192,8 +193,7 @@ def schedulers(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[E
             scheduler.schedule = scheduler.data
             pair.append(scheduler)
         yield pair
-        for scheduler in pair:
-            scheduler.close()
+        end_beats(*pair)
 
 
 def test_one_beat_of_two_schedules(schedulers: list[ElectedScheduler]) -> None:

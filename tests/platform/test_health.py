@@ -14,6 +14,7 @@ from config.periodic import beat
 from config.periodic.redis_servers import RedisServers
 from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.states import AlarmKind
+from tests.advisory_locks import end_beats
 from tests.operations.scenes import there_is
 
 
@@ -41,7 +42,7 @@ def test_ready_tells_how_long_ago_beat_ticked(client: Client) -> None:
         age = client.get("/health/ready").json()["beatHeartbeatAgeSeconds"]
         assert 0 <= age < 5
     finally:
-        scheduler.close()
+        end_beats(scheduler)
 
 
 @pytest.mark.django_db

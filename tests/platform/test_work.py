@@ -24,6 +24,7 @@ from payments.monitoring.states import AlarmKind
 from payments.monitoring.tasks import raise_alarms
 from payments.transfers.execution.executor import run_due
 from payments.transfers.models import Payout
+from tests.advisory_locks import end_beats
 from tests.factories import make_user
 from tests.patience import until
 from tests.payments.scenes import POLYGON
@@ -45,7 +46,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[beat.ElectedScheduler]:
     scheduler = beat.ElectedScheduler(app, lazy=True)
     monkeypatch.setattr(task_runs, "NOTE_EVERY_SECONDS", 0.0)
     try:
-        until(scheduler._is_elected)
+        assert scheduler._is_elected()
         app.loader.import_default_modules()
         for task in TASKS:
             if task != "webhooks.deliver_due":
@@ -53,7 +54,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[beat.ElectedScheduler]:
         dispatch(run_seconds=1, idle_seconds=0)
         yield scheduler
     finally:
-        scheduler.close()
+        end_beats(scheduler)
 
 
 def work(status: int, about: object = "") -> Any:
